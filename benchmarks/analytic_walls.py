@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mpm._check import FloatArray
+from mpm.base._check import FloatArray
 from mpm.sph import operators
 
 G, REST, GAMMA, SOUND = 9.81, 1000.0, 7, 10 * np.sqrt(2 * 9.81 * 2)

@@ -12,7 +12,8 @@ import itertools
 import numpy as np
 
 import mpm
-from mpm import numerics, stepping
+from mpm.mpm import numerics
+from mpm.solver import stepping
 
 STEPS = 2000
 # The linear kernel has no bound of the time step that holds always: a free surface can blow up.

@@ -15,7 +15,7 @@ import numpy as np
 
 import mpm
 from mpm import _core, fem
-from mpm.fem.bench import Case
+from mpm.bench.fem import Case
 
 M = mpm.materials
 LAWS = {

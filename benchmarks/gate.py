@@ -35,7 +35,8 @@ from pathlib import Path
 import plain_c
 from peers import equal_work, plain
 
-from mpm import _core, bench, config
+from mpm import _core, config
+from mpm.bench import measure as bench
 
 COMMITTED = Path(__file__).with_suffix(".json")
 KEPT = 0.85

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import mpm
-from mpm import blocks, config
+from mpm import config
+from mpm.bench import blocks
 
 DENSITY, NU = 1000.0, 0.3
 DTYPES = ("float64", "float32")

@@ -3,7 +3,8 @@
     python benchmarks/laws.py [--dtype float32 float64] [--dimension 3] [--only sand] [--varying] [--dissipation]
     python benchmarks/laws.py --taylor 4 8 12
 
-The block of `mpm.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the ratios. A
+The block of `mpm.bench.blocks`, one thread, a fixed time step, processor time, interleaved rounds: medians of the
+ratios. A
 minute; the exit status is 1 if a law is slower in 3-D than `least` allows. That holds for the default rounds and steps:
 laws that yield are slower at the beginning. The neo-Hookean law of a user comes from C (cc -O3 -march=native
 -ffast-math) and, where Numba is installed, from ``numba.cfunc``. ``--varying`` adds, for every law of the package, the
@@ -31,7 +32,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import mpm
-from mpm import bench, blocks
+from mpm.bench import blocks
+from mpm.bench import measure as bench
 
 LEAST = 0.3  # of the speed of neo-Hookean, in 3-D
 # Higher limits.

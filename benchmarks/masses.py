@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import mpm
-from mpm.bodies import generator
-from mpm.numerics import SAMPLINGS
-from mpm.sampling import sample
+from mpm.mpm.bodies import generator
+from mpm.mpm.numerics import SAMPLINGS
+from mpm.sampling.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Polygon, Shape
 from mpm.shapes.volumes import volume_within
 

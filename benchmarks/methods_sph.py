@@ -17,7 +17,8 @@ import analytic_walls
 import numpy as np
 
 import mpm
-from mpm import _check, gallery
+from mpm import gallery
+from mpm.base import _check
 from mpm.sph import operators
 
 if TYPE_CHECKING:

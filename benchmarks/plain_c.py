@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from peers import equal_work, plain
 
-from mpm import _core, bench
-from mpm.simulation import Simulation
+from mpm import _core
+from mpm.bench import measure as bench
+from mpm.mpm.simulation import Simulation
 
 STEPS = 40
 DT = 5e-5

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import mpm
-from mpm.io.state import State
+from mpm.solver.state import State
 
 FRAMES = 30
 SAMPLES = {

@@ -3,7 +3,7 @@
     python benchmarks/varying.py [fem] [implicit] [--rounds 7] [--dtype float64]
 
 ``fem``: the block of tetrahedra of ``python -m mpm bench F1``, explicit and implicit steps, for each of its laws.
-``implicit``: the block of `mpm.blocks` with implicit Euler steps, for each law that has a tangent.
+``implicit``: the block of `mpm.bench.blocks` with implicit Euler steps, for each law that has a tangent.
 One thread, processor time, interleaved rounds: medians of the ratios. `benchmarks/laws.py --varying` has the particles
 of explicit steps.
 """
@@ -16,8 +16,8 @@ from typing import Any
 from laws import seconds, vary
 
 import mpm
-from mpm import blocks
-from mpm.fem import bench
+from mpm.bench import blocks
+from mpm.bench import fem as bench
 
 CELLS = 16  # along a side: 20,480 tetrahedra
 SIDE, DT = 12, 5e-3  # cells along a side of the block of particles, time step of implicit steps [s]

@@ -18,11 +18,13 @@ import mpm
 LONG = 12  # a class with more members has a page of its own
 # What public functions return or take, and nobody makes by name.
 RESULTS = (
-    "mpm.scene.Body", "mpm.colliders.Collider", "mpm.particles.Particles", "mpm.totals.Totals", "mpm.totals.History",
-    "mpm.solver.Solver", "mpm.stepping.StableDt", "mpm.grid.Grid", "mpm.equilibrium.Equilibrium",
-    "mpm.settings.Setting", "mpm.checkup.Report", "mpm.checkup.Finding", "mpm.comparison.Comparison",
-    "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.io.replay.Replay",
-    "mpm.io.replay.Frame", "mpm.laws.Evaluation", "mpm.viewer.widget.Viewer",
+    "mpm.scene.Body", "mpm.scene.colliders.Collider", "mpm.solver.particles.Particles", "mpm.solver.totals.Totals",
+    "mpm.solver.totals.History",
+    "mpm.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
+    "mpm.scene.settings.Setting", "mpm.solver.checkup.Report", "mpm.solver.checkup.Finding",
+    "mpm.study.comparison.Comparison",
+    "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",
+    "mpm.handles.replay.Frame", "mpm.materials.laws.Evaluation", "mpm.viewer.widget.Viewer",
 )  # fmt: skip
 
 

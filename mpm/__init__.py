@@ -22,7 +22,7 @@ if importlib.util.find_spec("mpm._core") is None:
     )
 
 from mpm import config, materials, motion, shapes
-from mpm._check import nearest as _nearest
+from mpm.base._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import (
     BusyError,
@@ -33,17 +33,17 @@ from mpm.errors import (
     SimulationError,
     StepLimitError,
 )
-from mpm.scene import Scene
-from mpm.simulation import Simulation
-from mpm.walls import Wall
+from mpm.mpm.simulation import Simulation
+from mpm.scene.scene import Scene
+from mpm.scene.walls import Wall
 
 if TYPE_CHECKING:
-    from mpm.checkup import doctor
-    from mpm.comparison import compare
+    from mpm.handles.export import export
+    from mpm.handles.replay import replay
     from mpm.io.checkpoint import load
     from mpm.io.compare import diff
-    from mpm.io.export import export
-    from mpm.io.replay import replay
+    from mpm.solver.checkup import doctor
+    from mpm.study.comparison import compare
     from mpm.viewer import view
     from mpm.viz.panels import compare_plot
 
@@ -100,13 +100,13 @@ _LAZY = (
     "viz",
 )
 _LAZY_FUNCTIONS = {
-    "compare": "mpm.comparison",
+    "compare": "mpm.study.comparison",
     "compare_plot": "mpm.viz.panels",
     "diff": "mpm.io.compare",
-    "doctor": "mpm.checkup",
-    "export": "mpm.io.export",
+    "doctor": "mpm.solver.checkup",
+    "export": "mpm.handles.export",
     "load": "mpm.io.checkpoint",
-    "replay": "mpm.io.replay",
+    "replay": "mpm.handles.replay",
     "view": "mpm.viewer",
 }
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from mpm.cli import main
+from mpm.commands.cli import main
 
 sys.exit(main())

@@ -7,7 +7,7 @@ Arrays go in as C-contiguous buffers of exactly the stated dtype (the wrappers c
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
-from mpm.fieldtable import Row
+from mpm.base.fieldtable import Row
 
 class SimulationError(RuntimeError):
     step: int

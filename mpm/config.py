@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mpm import _check, _core
+from mpm import _core
+from mpm.base import _check
 
 MAX_THREADS = 1024
 

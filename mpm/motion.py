@@ -15,8 +15,8 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.shapes.geometry import unit
 
 __all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.viz.curves import history
 from mpm.viz.sections import field
 

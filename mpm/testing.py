@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.laws import Material
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.materials.laws import Material
+from mpm.materials.userlaws import UserLaw
 from mpm.point.driver import Law, PythonLaw, law_of
-from mpm.userlaws import UserLaw
 
 __all__ = ["check_law"]
 

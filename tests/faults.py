@@ -37,7 +37,7 @@ from typing import Any
 
 import mpm
 from fault_operations import STEPS, Operation, ids_of, operations, steps_to, value_of
-from mpm.io import files
+from mpm.base import files
 
 SHIM = "MPM_FAULTS"  # names the preloaded library
 KINDS = ("memory", "threads", "files")

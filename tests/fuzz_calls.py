@@ -43,7 +43,7 @@ ODD = (
 )  # fmt: skip
 BOUNDED = ("slip", "sticky", "mirror")
 WALLS = {"fem": (*BOUNDED, "separate"), "sph": (*BOUNDED, "periodic")}
-TANGENTS = tuple(name for name, row in mpm.laws.registry().items() if row["tangent"])
+TANGENTS = tuple(name for name, row in mpm.materials.laws.registry().items() if row["tangent"])
 
 # The solver of a method, and the values of its options that sequences choose from.
 COMMON = {"dtype": scenes.DTYPES, "threads": (1, 2, 3), "history": (0, 1, 3)}

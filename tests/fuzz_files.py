@@ -144,7 +144,7 @@ class Trajectory(Kind):
     def use(self, path: Path, rng: random.Random) -> None:
         use_frames(path, rng)
         if rng.random() > 0.97:
-            from mpm.io.inspection import run
+            from mpm.commands.replay import run
 
             with contextlib.redirect_stdout(None):
                 choices = ("plot", "frame", "movie", "color", "cut", "export", "fields")

@@ -280,7 +280,9 @@ def in_powers_of_two(case: Case, rng: np.random.Generator) -> Difference:
         length = 1.0  # volumes of elements come from NumPy's determinants, exp(log |det|)
     image = replace(identity(case.setup.dim), length=length, mass=mass, time=time_)
     result = back(image, again(image_of(case.setup, image)), case)
-    skip = ("elastic",) if case.precision > 1e-10 else ()  # energies of rounding may fall below the least number
+    skip = (
+        ("elastic",) if case.precision > 1e-10 else ()
+    )  # energies of rounding may fall below the least number
     return same_bits(case.first, like_first(result, case), skip)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 import mpm
 import scenes
-from mpm import totals
+from mpm.solver import totals
 
 M = mpm.materials
 WAVE = 4.0  # m/s: of all materials of `scenes`
@@ -29,7 +29,7 @@ SOLVERS: dict[str, Any] = {
     "sph": mpm.sph.Simulation,
     "fem": mpm.fem.Simulation,
 }
-REGISTRY = mpm.laws.registry()
+REGISTRY = mpm.materials.laws.registry()
 # Units of fields of materials and of fields of runs that no row of a law states.
 UNITS = {"sound_speed": "m/s", "specific_heat": "J/(kg K)", "direction": "1", "Jp_limits": "1"}
 FIELDS = {

@@ -8,7 +8,7 @@ import numpy as np
 
 import mpm
 import scenes
-from mpm import numerics
+from mpm.mpm import numerics
 
 SCHEMES = [
     {"transfer": t, "kernel": k, "gradient": g}

@@ -64,7 +64,11 @@ JUSTIFIED: dict[tuple[str, str, str], str] = {
     ("cppcheck", "uninitvar", "fem/trouble.c"): "as gcc",
     ("cppcheck", "uninitvar", "math/hencky.h"): "only the lanes that it fills are read",
     ("cppcheck", "uninitvar", "mpm/views.c"): "a loop over components fills as many as are read",
-    ("cppcheck", "uninitStructMember", "mpm/kernels/sweep_body.h"): "what foresees gathers, and that fills it",
+    (
+        "cppcheck",
+        "uninitStructMember",
+        "mpm/kernels/sweep_body.h",
+    ): "what foresees gathers, and that fills it",
     ("cppcheck", "constStatement", ""): "takes compound literals for the comma operator",
     ("cppcheck", "UnionZeroInit", ""): "prepare_law fills the member that is read",
     ("cppcheck", "missingReturn", "python/"): "does not know Py_RETURN_NONE",

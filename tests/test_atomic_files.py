@@ -17,7 +17,7 @@ import pytest
 import checkpoints
 import mpm
 import scenes
-from mpm.io import files
+from mpm.base import files
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from mpm import _core, bench, cli, config, standard, studies
+from mpm import _core, config
+from mpm.bench import measure as bench
+from mpm.bench import standard, studies
+from mpm.commands import cli
 
 
 def test_bench_prints_every_case_and_writes_its_figures(tmp_path, capsys):
@@ -145,7 +148,7 @@ def test_an_interrupt_leaves_no_empty_file(tmp_path, monkeypatch):
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("mpm.studies.run", interrupted)
+    monkeypatch.setattr("mpm.bench.studies.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         bench.run(["phases"], json_path=tmp_path / "a.json", csv_path=tmp_path / "a.csv", quick=True)
     assert not list(tmp_path.iterdir())
@@ -156,7 +159,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path, monkeypatch):
         yield
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mpm.standard.run", interrupted)
+    monkeypatch.setattr("mpm.bench.standard.run", interrupted)
     path, table = tmp_path / "a.json", tmp_path / "a.csv"
     with pytest.raises(KeyboardInterrupt):
         bench.run(["phases", "B1"], json_path=path, csv_path=table, quick=True)

@@ -7,7 +7,7 @@ import pytest
 
 import mpm
 from loops import each
-from mpm import conservation
+from mpm.study import conservation
 from scenes import DIMS, DTYPES, EPSILON, MATERIALS, jittered, swirl
 
 TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")

@@ -10,7 +10,8 @@ import pytest
 import mpm
 import scenes
 from loops import each
-from mpm import _core, derived
+from mpm import _core
+from mpm.solver import derived
 from scenes import kernels
 
 M = mpm.materials

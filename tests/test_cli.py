@@ -19,7 +19,8 @@ from PIL import Image
 
 import mpm
 import mpm.viewer
-from mpm import cli, gallery
+from mpm import gallery
+from mpm.commands import cli
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ def test_demo_without_any_extra_still_runs_and_writes_the_history(tmp_path):
         "absent = ('matplotlib', 'PIL', 'tqdm', 'imageio_ffmpeg')\n"
         "importlib.util.find_spec = lambda name, *a: None if name in absent else found(name, *a)\n"
         "sys.meta_path.insert(0, Nothing())\n"
-        "from mpm.cli import main\n"
+        "from mpm.commands.cli import main\n"
         "sys.exit(main(['demo', 'beam', '--frames', '2', '--out', sys.argv[1]]))\n"
     )
     run = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
@@ -307,7 +308,7 @@ def test_a_failing_run_is_1(tmp_path, capsys, monkeypatch):
     def fail(*args, **options):
         raise mpm.SimulationError("row 3 went wrong")
 
-    monkeypatch.setattr("mpm.demo.run", fail)
+    monkeypatch.setattr("mpm.commands.demo.run", fail)
     assert cli.main(["demo", "beam", "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "mpm: SimulationError: row 3 went wrong\n"
 
@@ -319,7 +320,7 @@ def test_a_scene_that_is_nearly_named_is_proposed(capsys):
 
 
 def test_bounces_are_what_comes_after_the_fall(capsys):
-    from mpm import demo
+    from mpm.commands import demo
 
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls="separate")
     solid = mpm.materials.NeoHookean(E=1e5, nu=0.2, density=1000)
@@ -374,7 +375,7 @@ def made_with(monkeypatch, name, *settings, method="mpm"):
         made.append(sim)
         raise Stop
 
-    monkeypatch.setattr("mpm.demo._record", stop)
+    monkeypatch.setattr("mpm.commands.demo._record", stop)
     with pytest.raises(Stop):
         cli.main(["demo", name, "--method", method, *(word for one in settings for word in ("--set", one))])
     return made[0]

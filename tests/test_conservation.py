@@ -9,7 +9,7 @@ import pytest
 import mpm
 import scenes
 from loops import each
-from mpm import numerics
+from mpm.mpm import numerics
 
 pytestmark = pytest.mark.numbers
 

@@ -447,7 +447,7 @@ def test_what_an_older_version_did_not_know_has_its_default():
 
 def test_options_have_the_defaults_of_a_simulation():
     """With which files of older versions are understood."""
-    made, checked = (inspect.signature(call).parameters for call in (mpm.Simulation, mpm.numerics.check))
+    made, checked = (inspect.signature(call).parameters for call in (mpm.Simulation, mpm.mpm.numerics.check))
     assert {"dx", "transfer", "history"} < made.keys() & checked.keys()
     assert made.keys() - checked.keys() == {"scene", "rng"}
     assert checked.keys() - made.keys() == {"lower", "upper"}

@@ -56,7 +56,7 @@ def test_every_law_has_one_run(law, dim, dtype):
     assert other == straight and other.state_hash() == straight.state_hash()
     for name, values in straight.history.items():
         np.testing.assert_array_equal(other.history[name], values)
-    kept = {field["name"] for field in mpm.laws.registry()[law]["history"]}
+    kept = {field["name"] for field in mpm.materials.laws.registry()[law]["history"]}
     changed = {
         name
         for name, values in zip(straight.particles.fields, before, strict=True)

@@ -5,8 +5,8 @@ import pytest
 
 import mpm
 import scenes
-from mpm import numerics
-from mpm.colliders import place
+from mpm.mpm import numerics
+from mpm.scene.colliders import place
 
 pytestmark = pytest.mark.numbers
 

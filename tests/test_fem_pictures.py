@@ -11,7 +11,7 @@ import mpm
 from loops import each
 from mpm import _core, fem, viz
 from mpm.errors import FileFormatError
-from mpm.io.state import surface
+from mpm.solver.state import surface
 from mpm.viz import color as colors
 from mpm.viz import render
 from viewers import Browser

@@ -5,7 +5,8 @@ import pytest
 
 import mpm
 import scenes
-from mpm import _core, fieldtable
+from mpm import _core
+from mpm.base import fieldtable
 
 SHAPES = {"scalar": {2: (), 3: ()}, "vector": {2: (2,), 3: (3,)}, "symmetric": {2: (3,), 3: (6,)}}
 SHAPES["tensor"] = {2: (2, 2), 3: (3, 3)}

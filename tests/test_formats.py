@@ -342,7 +342,7 @@ def test_an_error_leaves_the_old_file(tmp_path, monkeypatch, suffix):
 def test_names_of_fields_are_utf_8(tmp_path, suffix):
     """Other solvers may have such ones."""
     from mpm.io import formats
-    from mpm.io.state import State
+    from mpm.solver.state import State
 
     fields = {"x": np.zeros((2, 2)), "Größe": np.arange(2.0)}
     with (tmp_path / "a").open("wb") as file:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import cli, materials, shapes, viz
+from mpm import materials, shapes, viz
+from mpm.commands import cli
 from mpm.viz import framing
 from mpm.viz.camera import corners
 from viewers import Browser

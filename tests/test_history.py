@@ -8,7 +8,7 @@ import pytest
 import mpm
 import mpm.fem
 import mpm.sph
-from mpm import conservation
+from mpm.study import conservation
 
 METHODS = {
     "explicit": {},
@@ -39,7 +39,7 @@ def simulation(method: str, dim: int = 2, **options) -> mpm.solver.Solver:
     return mpm.Simulation(scene, dx=1 / 8, **options)
 
 
-def assert_begins_with(history: mpm.totals.History, start: mpm.totals.Totals) -> None:
+def assert_begins_with(history: mpm.solver.totals.History, start: mpm.solver.totals.Totals) -> None:
     for name in history:
         value = getattr(start, name, None)
         if value is not None:

@@ -362,7 +362,7 @@ def test_a_body_across_a_periodic_face_moves_like_any_other():
 
 
 @pytest.mark.parametrize(
-    "law", [law for law in scenes.LAWS if mpm.laws.registry()[law]["tangent"] == "energy"]
+    "law", [law for law in scenes.LAWS if mpm.materials.laws.registry()[law]["tangent"] == "energy"]
 )
 def test_every_law_with_a_tangent_converges_as_newtons_method_does(law):
     """The residual of the last iterations falls faster than by the forcing of 0.1 alone could make it: 1e-9 in few."""
@@ -617,6 +617,8 @@ def test_options_that_do_not_apply_raise(options, message):
 def test_a_simulation_says_and_cites_its_integrator():
     sim = scenes.free_body(2, "neo_hookean", integrator="semi-implicit", beta=0.5)
     assert "semi-implicit, β = 0.5, tolerance 0.001" in repr(sim)
-    assert "tangent" not in repr(sim) and mpm.numerics.options(sim._numerics)["projection"] == "semidefinite"
+    assert (
+        "tangent" not in repr(sim) and mpm.mpm.numerics.options(sim._numerics)["projection"] == "semidefinite"
+    )
     assert "semi-implicit time steps" in sim.cite()
     assert "time steps" not in scenes.free_body(2, "neo_hookean").cite()

@@ -7,7 +7,7 @@ import pytest
 
 import mpm
 from loops import each
-from mpm import interpolation
+from mpm.mpm import interpolation
 
 SOLID = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 every_dim = each("d", [2, 3])

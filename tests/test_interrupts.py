@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm.interrupts import SIGNALS, undisturbed
+from mpm.base.interrupts import SIGNALS, undisturbed
 from trajectories import make
 
 FPS = 3000.0

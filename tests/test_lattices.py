@@ -7,7 +7,8 @@ import pytest
 
 import mpm
 from mesh_samples import cube_mesh, sphere_mesh
-from mpm import colliders, meshes, motion
+from mpm import meshes, motion
+from mpm.scene import colliders
 from mpm.shapes import Box, Deforming, DistanceGrid, Mesh
 from mpm.shapes.distances import describe, measure
 

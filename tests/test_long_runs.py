@@ -14,7 +14,7 @@ import pytest
 
 import mpm
 import scenes
-from mpm import progress
+from mpm.solver import progress
 
 
 def slow(**options):

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import bluenoise, filling, pointvolumes, shapes
-from mpm.sampling import sample
+from mpm import shapes
+from mpm.sampling import bluenoise, filling, pointvolumes
+from mpm.sampling.sampling import sample
 from mpm.shapes import Ball, Box, HalfSpace, Points
 from mpm.shapes.geometry import share_inside
 from mpm.shapes.volumes import distance_to, volume_within

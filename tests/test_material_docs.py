@@ -75,7 +75,7 @@ def plain(text):
 
 def faults(cls, doc):
     """What a docstring of a material says otherwise than the class and the row of its law."""
-    row, found = mpm.laws.registry()[cls.law], []
+    row, found = mpm.materials.laws.registry()[cls.law], []
     rows = {parameter["name"]: parameter for parameter in row["parameters"]}
     attributes = {field.name: field.default for field in dataclasses.fields(cls)}
     entries = list(documented(doc))
@@ -129,7 +129,7 @@ def faults(cls, doc):
 
 
 def test_every_law_has_a_class():
-    assert CLASSES.keys() == mpm.laws.registry().keys()
+    assert CLASSES.keys() == mpm.materials.laws.registry().keys()
 
 
 @pytest.mark.parametrize("law", CLASSES)

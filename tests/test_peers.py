@@ -21,7 +21,7 @@ from benchmarks.fem_peers import __main__ as fem_peers  # noqa: E402
 from benchmarks.fem_peers import problem as fem_problem  # noqa: E402
 from benchmarks.peers import equal_work, mpm_step, plain, problems, table  # noqa: E402
 from benchmarks.sph_peers import problem as sph_problem  # noqa: E402
-from mpm.fem.bench import Case  # noqa: E402
+from mpm.bench.fem import Case  # noqa: E402
 
 pytestmark = pytest.mark.source
 

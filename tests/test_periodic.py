@@ -7,7 +7,7 @@ import pytest
 
 import mpm
 import scenes
-from mpm import conservation
+from mpm.study import conservation
 from symmetric import LIMIT, SOLID, H, even, reflected, simulation
 
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)

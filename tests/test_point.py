@@ -12,8 +12,9 @@ import mpm
 import scenes
 from deformations import rotations
 from loops import each
-from mpm import _core, derived, point
+from mpm import _core, point
 from mpm.materials import FixedCorotated, Fluid, NeoHookean, Sand, Snow
+from mpm.solver import derived
 
 E, NU = 1000.0, 0.3
 MU, LAMBDA = E / (2 * (1 + NU)), E * NU / ((1 + NU) * (1 - 2 * NU))
@@ -216,7 +217,7 @@ def test_the_point_goes_with_a_particle(law, d):
         states[-1]["tau"] = sim.compute("stress")[0] * derived.volume_ratio(sim.particles)[0]
         states[-1]["energy"] = sim.compute("elastic_energy")[0]
     found = point.drive(material, times=dt * np.arange(13), F=np.array(whole), dimension=d)
-    row, scale = mpm.laws.registry()[law], np.abs(found.tau).max()
+    row, scale = mpm.materials.laws.registry()[law], np.abs(found.tau).max()
     assert list(found.history) == [field["name"] for field in row["history"]]
     for i, state in enumerate(states, 1):
         np.testing.assert_allclose(np.linalg.det(found.F_law[i]), state["J"], rtol=1e-13)

@@ -12,7 +12,8 @@ from PIL import Image
 
 import mpm
 import scenes
-from mpm import cli, viz
+from mpm import viz
+from mpm.commands import cli
 from trajectories import make
 
 h5py = pytest.importorskip("h5py")
@@ -421,7 +422,7 @@ def test_the_demo_leaves_a_trajectory(tmp_path, capsys):
 
 
 def test_the_demo_without_the_extra_says_so(tmp_path):
-    code = "import sys; sys.modules['h5py'] = None; from mpm.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; sys.modules['h5py'] = None; from mpm.commands.cli import main; sys.exit(main(sys.argv[1:]))"
     command = ["demo", "disks", "--frames", "1", "--out", str(tmp_path), "--format", "ply"]
     run = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
     assert (

@@ -8,7 +8,8 @@ import pytest
 
 import mpm
 import scenes
-from mpm import conservation, gallery, materials, shapes
+from mpm import gallery, materials, shapes
+from mpm.study import conservation
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 

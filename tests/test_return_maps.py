@@ -11,7 +11,9 @@ import test_flow
 from deformations import flow, rotations
 from loops import each
 
-RETURNING = {law: scenes.MATERIALS[law] for law, row in mpm.laws.registry().items() if row["return_map"]}
+RETURNING = {
+    law: scenes.MATERIALS[law] for law, row in mpm.materials.laws.registry().items() if row["return_map"]
+}
 MATERIALS = RETURNING | test_flow.LAWS  # and laws with other parameters
 COUNT = 2000
 NO_RATE = 1e37  # [s] so long that no rate matters

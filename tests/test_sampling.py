@@ -8,8 +8,9 @@ import pytest
 
 import mpm.meshes
 from loops import each
-from mpm import bodies, sampling
-from mpm.sampling import sample
+from mpm.mpm import bodies
+from mpm.sampling import sampling
+from mpm.sampling.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon
 
 CUBE = Path(mpm.__file__).parent / "gallery" / "cube.obj"

@@ -9,7 +9,7 @@ import pytest
 import mpm
 import scenes
 from mpm import materials, shapes
-from mpm.cli import main
+from mpm.commands.cli import main
 
 SUFFIXES = ("geo", "bgeo")
 

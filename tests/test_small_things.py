@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import colliders, motion
+from mpm import motion
+from mpm.scene import colliders
 from mpm.shapes import Ball, Box
 
 SOLID = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
@@ -53,7 +54,7 @@ def test_a_column_of_the_history_is_no_attribute():
     with pytest.raises(AttributeError, match=r"no attribute 'time'; it is a column: history\['time'\]"):
         history.time  # noqa: B018
     assert not hasattr(history, "elephant") and not hasattr(
-        mpm.totals.History.__new__(mpm.totals.History), "_core"
+        mpm.solver.totals.History.__new__(mpm.solver.totals.History), "_core"
     )
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import fieldtable, keeping
+from mpm.base import fieldtable
 from mpm.io.kept import Kept
-from mpm.solver import Solver
+from mpm.solver import keeping
+from mpm.solver.solver import Solver
 from viewers import Browser
 
 # --- masses on springs, a chain of them: all that there is of it ---------------------------------------------------
@@ -19,7 +20,7 @@ RECORDED = ("time", "dt", "kinetic", "elastic", "gravitational")
 
 
 class Column:
-    """An array as `mpm.core.Field`."""
+    """An array as `mpm.solver.core.Field`."""
 
     def __init__(self, array):
         self.array = array
@@ -32,7 +33,7 @@ class Column:
 
 
 class Chain:
-    """A `mpm.core.Core`: each mass is tied to the next; symplectic Euler steps."""
+    """A `mpm.solver.core.Core`: each mass is tied to the next; symplectic Euler steps."""
 
     threads, dt = 1, DT
 

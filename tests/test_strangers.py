@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import cli
-from mpm.io.replay import Replay
+from mpm.commands import cli
+from mpm.handles.replay import Replay
 from trajectories import make
 
 h5py = pytest.importorskip("h5py")
@@ -127,7 +127,7 @@ def test_a_trajectory_that_leads_elsewhere_is_refused(path, leak):
 
 def test_reading_opens_the_one_file_and_no_library_that_opens_more(path):
     code = """
-        import sys, mpm, mpm.io.replay
+        import sys, mpm, mpm.handles.replay
         opened = []
         def hook(event, arguments):
             if event == "open":

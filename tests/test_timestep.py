@@ -220,7 +220,7 @@ def test_without_lateral_strain_the_two_bounds_are_one(dim):
 def test_motion_and_gravity_limit_the_step(dim):
     soft = mpm.materials.NeoHookean(E=1e-6, nu=0.3, density=1)
     sim = scenes.single([8.0] * dim, soft, v=[0.5, -3.0, 1.0][:dim], h=0.5)
-    assert sim.stable_dt() == mpm.simulation.StableDt(0.5 / 3, "motion", 0)
+    assert sim.stable_dt() == mpm.mpm.simulation.StableDt(0.5 / 3, "motion", 0)
     sim.particles.C = np.eye(dim)[None] * 10
     bound = sim.stable_dt()
     assert bound.limit == "motion" and bound.dt == pytest.approx(1 / math.sqrt(100 * dim), rel=1e-12)

@@ -278,7 +278,7 @@ def kill_often(folder, times, seed):
     assert len(set(counts)) > min(times // 3, 20)  # killed at different moments
     with pytest.raises(OSError):  # other programs refuse it, ...
         h5py.File(folder / "a.vtkhdf")
-    from mpm.cli import main
+    from mpm.commands.cli import main
 
     assert main(["replay", str(folder / "a.vtkhdf"), "--repair"]) == 0
     with h5py.File(folder / "a.vtkhdf") as file:  # ... until it is repaired

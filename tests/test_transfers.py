@@ -12,7 +12,7 @@ import mpm
 import reference_mpm
 import scenes
 from loops import each
-from mpm import numerics
+from mpm.mpm import numerics
 from schemes import SCHEMES, VARIANTS, body, size
 
 TRANSFERS = numerics.TRANSFERS

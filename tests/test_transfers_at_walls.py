@@ -8,7 +8,7 @@ import pytest
 import mpm
 import scenes
 from loops import each
-from mpm import numerics
+from mpm.mpm import numerics
 from schemes import SCHEMES, VARIANTS, size
 
 # --- mirrors and periodic faces --------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import cli, fem, materials, shapes, sph
+from mpm import fem, materials, shapes, sph
+from mpm.commands import cli
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 WATER = materials.Fluid(bulk_modulus=1e4, density=1000)

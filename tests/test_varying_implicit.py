@@ -11,7 +11,7 @@ import scenes
 from loops import each
 from test_varying import BRANCHES, bar, block, numbers
 
-TANGENT = {law: mpm.laws.registry()[law]["tangent"] for law in scenes.LAWS}
+TANGENT = {law: mpm.materials.laws.registry()[law]["tangent"] for law in scenes.LAWS}
 LAWS = [law for law in scenes.LAWS if TANGENT[law]]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import mpm
 import scenes
-from mpm import numerics
+from mpm.mpm import numerics
 from mpm.viewer import session
 from viewers import Browser, make
 
@@ -19,7 +19,7 @@ def test_every_parameter_of_materials_and_run_can_be_set():
     browser = Browser(make(3, transfer="flip", flip_ratio=0.9, dt=1e-4))
     keys = {setting["key"] for setting in browser.state["settings"]}
     for number, law in enumerate(("fixed_corotated", "neo_hookean", "fluid")):
-        parameters = {parameter["name"] for parameter in mpm.laws.registry()[law]["parameters"]}
+        parameters = {parameter["name"] for parameter in mpm.materials.laws.registry()[law]["parameters"]}
         assert parameters
         assert {f"material {number} {name}" for name in parameters} <= keys
     assert {"gravity x", "gravity y", "gravity z", "dx", "dt", "max_dt", "flip_ratio", "steps"} <= keys

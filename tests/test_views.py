@@ -114,9 +114,9 @@ def test_every_field_of_every_law_is_live(law, dim, dtype):
     """The fields of its history, too: they show the state, and what is written to them is the state."""
     sim, twin = body(dim, law, dtype=dtype), body(dim, law, dtype=dtype)
     views = {name: sim.particles[name] for name in sim.particles.fields}
-    kept = {field["name"] for field in mpm.laws.registry()[law]["history"]}
+    kept = {field["name"] for field in mpm.materials.laws.registry()[law]["history"]}
     written = {name for name, view in views.items() if view.flags.writeable}
-    assert written == {"x", "v", "C", mpm.laws.registry()[law]["strain"]} | kept
+    assert written == {"x", "v", "C", mpm.materials.laws.registry()[law]["strain"]} | kept
     sim.step(12), twin.step(12)
     for name, view in views.items():
         np.testing.assert_array_equal(view, twin.particles[name], err_msg=name)

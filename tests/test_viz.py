@@ -10,7 +10,8 @@ from matplotlib.artist import Artist
 from scipy.spatial import cKDTree
 
 import mpm
-from mpm import derived, shapes, viz
+from mpm import shapes, viz
+from mpm.solver import derived
 from mpm.viz import canvas, surfaces
 from mpm.viz import color as colors
 from pictures import SOLID, make

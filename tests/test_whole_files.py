@@ -14,8 +14,10 @@ from PIL import Image
 
 import mpm
 import scenes
-from mpm import bench, viz
-from mpm.io import files, inspection
+from mpm import viz
+from mpm.base import files
+from mpm.bench import measure as bench
+from mpm.commands import replay as inspection
 from mpm.viz import figures
 
 IMAGE = np.random.default_rng(0).integers(0, 255, (64, 80, 3), dtype=np.uint8)

@@ -16,12 +16,12 @@ import mpm
 from loops import each
 from mpm import fem, integrators, motion, sph, viz
 from mpm.gallery import Entry
-from mpm.grid import Grid
-from mpm.io.replay import Frame, Replay
+from mpm.handles.replay import Frame, Replay
 from mpm.io.trajectory import Recording
-from mpm.particles import Particles
-from mpm.scene import Body
-from mpm.totals import History, Totals
+from mpm.mpm.grid import Grid
+from mpm.scene.scene import Body
+from mpm.solver.particles import Particles
+from mpm.solver.totals import History, Totals
 from wrong_arguments import (
     ADD_NOW,
     BALL,

@@ -21,7 +21,7 @@ import numpy as np
 
 import mpm
 from benchmarks.sph_peers.__main__ import CACHE, ROOT, Peer
-from mpm.fem.bench import Case
+from mpm.bench.fem import Case
 
 from .problem import DT, LAM, LIMIT, MU, STEPS, apart
 

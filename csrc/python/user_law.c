@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Laws of users, from addresses of compiled functions. Python has checked what it is given (mpm/userlaws.py).
+ * Laws of users, from addresses of compiled functions. Python has checked what it is given (mpm/materials/userlaws.py).
  */
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.fem.elements import Elements
 from mpm.fem.meshing import Mesh, mesh
 from mpm.fem.simulation import Simulation

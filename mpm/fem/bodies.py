@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm import scene as _scene
-from mpm._check import FloatArray
-from mpm.colliders import refuse_restitution
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
-from mpm.laws import Material
+from mpm.materials.laws import Material
+from mpm.materials.userlaws import UserLaw
+from mpm.scene import scene as _scene
+from mpm.scene.colliders import refuse_restitution
 from mpm.shapes.cells import Cells
-from mpm.stepping import refuse_beyond_range
-from mpm.totals import per_depth
-from mpm.userlaws import UserLaw
+from mpm.solver.stepping import refuse_beyond_range
+from mpm.solver.totals import per_depth
 
 
 @dataclass(frozen=True, slots=True)

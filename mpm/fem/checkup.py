@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm.checkup import Finding, Looks
+from mpm.solver.checkup import Finding, Looks
 
 CRUSHED = 0.2  # J of an element: its law is far from what it was made for
 

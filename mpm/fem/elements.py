@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
-from mpm._check import FloatArray
 from mpm._core import FEM
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.materials import Material
+from mpm.solver import derived
 
 Array = npt.NDArray[Any]
 

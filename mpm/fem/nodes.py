@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
-from mpm.particles import Particles
+from mpm.solver.particles import Particles
 
 
 class Nodes(Particles):
-    """The nodes as live NumPy arrays; see `mpm.particles.Particles`.
+    """The nodes as live NumPy arrays; see `mpm.solver.particles.Particles`.
 
     Attributes
     ----------

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check
-from mpm.stepping import MAX_HISTORY, checked_dtype, time_step
+from mpm.base import _check
+from mpm.solver.stepping import MAX_HISTORY, checked_dtype, time_step
 
 INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
 # Options of implicit steps, with their defaults: set with the other integrator, they raise.

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, derived, fieldtable, settings, totals
-from mpm import scene as _scene
-from mpm._check import FloatArray
-from mpm.admission import refuse_taken
-from mpm.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm import _core, config
+from mpm.base import _check, fieldtable
+from mpm.base._check import FloatArray
 from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
@@ -46,12 +44,17 @@ from mpm.fem.options import (
 )
 from mpm.io.description import listing
 from mpm.io.kept import Kept
-from mpm.io.state import State
-from mpm.laws import Material
-from mpm.particles import Copies
+from mpm.materials.admission import refuse_taken
+from mpm.materials.laws import Material
+from mpm.scene import scene as _scene
+from mpm.scene import settings
+from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.shapes.cells import Cells, find_cells
-from mpm.solver import Solver
-from mpm.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
+from mpm.solver import derived, totals
+from mpm.solver.particles import Copies
+from mpm.solver.solver import Solver
+from mpm.solver.state import State
+from mpm.solver.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
 
 if TYPE_CHECKING:
     from mpm.integrators import System

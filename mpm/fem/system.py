@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm._check import FloatArray
+from mpm.base._check import FloatArray
 from mpm.errors import EscapeError, InstabilityError
 from mpm.integrators import System
 

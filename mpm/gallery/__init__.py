@@ -17,7 +17,7 @@ def jelly(...
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.gallery import containers, elastic, fluids, sand, snow, soils, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, twisted_bar

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mpm import _check, materials, shapes
-from mpm._check import FloatArray
+from mpm import materials, shapes
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.gallery.entry import Entry
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
 
 
 @_check.options

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mpm import _check, fem, sph
-from mpm.scene import Scene
-from mpm.simulation import Simulation
-from mpm.solver import Solver
+from mpm import fem, sph
+from mpm.base import _check
+from mpm.mpm.simulation import Simulation
+from mpm.scene.scene import Scene
+from mpm.solver.solver import Solver
 
 # Method → its class, where an entry has its numerics, and the option that is a length.
 METHODS: dict[str, tuple[type[Solver], str, str]] = {

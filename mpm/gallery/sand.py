@@ -8,9 +8,10 @@ high. Round columns stay steeper, because `mpm.materials.Sand` is stronger in 3-
 
 from __future__ import annotations
 
-from mpm import _check, materials, shapes
+from mpm import materials, shapes
+from mpm.base import _check
 from mpm.gallery.entry import Entry
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
 
 WIDTH = 0.2  # half the width of the column [m]
 MOST_ASPECT = 1.8

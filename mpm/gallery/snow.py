@@ -12,11 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mpm import _check, materials, motion, shapes
+from mpm import materials, motion, shapes
+from mpm.base import _check
 from mpm.gallery.entry import Entry
-from mpm.scene import Scene
-from mpm.snow import SNOW_PRESETS
-from mpm.walls import RULES
+from mpm.materials.snow import SNOW_PRESETS
+from mpm.scene.scene import Scene
+from mpm.scene.walls import RULES
 
 FLIP = {
     "transfer": "flip",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mpm import _check, materials, motion, shapes
+from mpm import materials, motion, shapes
+from mpm.base import _check
 from mpm.gallery.entry import Entry
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
 
 PRESSED = 0.5  # time in which the indenter goes down [s]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mpm import _check, materials, shapes
+from mpm import materials, shapes
+from mpm.base import _check
 from mpm.gallery.entry import Entry
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
 
 LENGTH, RADIUS = 32.4e-3, 3.2e-3  # of the bar of copper [m]
 

@@ -12,7 +12,7 @@ taken in C, unless a `System` or a field asks Python. `methods` is the registry 
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.integrators.fields import Rotation, Shear, VortexPair
 from mpm.integrators.measures import OscillatorRun, Row, Table, oscillator, table
 from mpm.integrators.runs import Method, Path, Trajectory, advect, integrate, methods

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.integrators.systems import Shape, result
 
 Velocity = Callable[[FloatArray, float], npt.ArrayLike]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpm import _check
+from mpm.base import _check
 from mpm.integrators.runs import WORDS, integrate, methods
 from mpm.integrators.systems import Oscillator
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core
-from mpm._check import FloatArray
+from mpm import _core
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.integrators import fields
 from mpm.integrators.fields import Field, Velocity
 from mpm.integrators.systems import MassSpring, Model, Oscillator, Shape, System, TwoBody, state

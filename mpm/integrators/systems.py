@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
+from mpm.base import _check
+from mpm.base._check import FloatArray
 
 Shape = tuple[int, ...]
 Force = Callable[[FloatArray, FloatArray, float], npt.ArrayLike]

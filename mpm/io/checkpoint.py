@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpm import _check, config
+from mpm import config
+from mpm.base import _check, files, paths
 from mpm.errors import FileFormatError
-from mpm.io import container, files, paths
+from mpm.io import container
 from mpm.io.description import Lost, understood
-from mpm.keeping import OWN, SOLVERS, Keepable
 from mpm.materials import UserLaw
-from mpm.scene import BodyForce
+from mpm.scene.scene import BodyForce
+from mpm.solver.keeping import OWN, SOLVERS, Keepable
 
 __all__ = ["dumps", "load", "loads", "save"]
 

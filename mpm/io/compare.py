@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm.base import _check
 from mpm.io.kept import Places
-from mpm.keeping import SOLVERS, Keepable
+from mpm.solver.keeping import SOLVERS, Keepable
 
 __all__ = ["Difference", "diff"]
 

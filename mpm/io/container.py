@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import shown
+from mpm.base._check import shown
 from mpm.errors import FileFormatError
 from mpm.io.description import DTYPES, Arrays, Tree
 

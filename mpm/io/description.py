@@ -19,13 +19,14 @@ from typing import Any, Never, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, materials, motion, shapes
-from mpm.colliders import Collider, make_collider
+from mpm import materials, motion, shapes
+from mpm.base import _check
 from mpm.errors import FileFormatError
-from mpm.scene import Body, Scene, make_body
+from mpm.materials.varying import Varying
+from mpm.scene.colliders import Collider, make_collider
+from mpm.scene.scene import Body, Scene, make_body
+from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
-from mpm.varying import Varying
-from mpm.walls import Wall
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check
+from mpm.base import _check
 from mpm.io.description import Reader, Tree, Writer, mapping
 
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

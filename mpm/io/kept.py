@@ -1,4 +1,4 @@
-"""Snapshots as a tree for JSON and named arrays, and the `mpm.keeping.Format` of plain snapshots."""
+"""Snapshots as a tree for JSON and named arrays, and the `mpm.solver.keeping.Format` of plain snapshots."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm.fieldtable import KNOWN
+from mpm.base.fieldtable import KNOWN
 from mpm.io.description import Arrays, Reader, Tree, Writer, mapping
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
 
 Array = npt.NDArray[Any]
 
@@ -50,19 +50,19 @@ class Places:
 
 
 def describe(kept: Kept) -> tuple[Tree, Arrays]:
-    """See `mpm.keeping.Format.describe`."""
+    """See `mpm.solver.keeping.Format.describe`."""
     writer = Writer()
     return {"scene": writer.scene(kept.scene), "numbers": kept.numbers}, joined(writer.arrays, kept.arrays)
 
 
 def restore(tree: Tree, arrays: Arrays) -> Kept:
-    """See `mpm.keeping.Format.restore`."""
+    """See `mpm.solver.keeping.Format.restore`."""
     described, state = parted(arrays)
     return Kept(Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers"), state)
 
 
 def quantities(kept: Kept) -> dict[str, Any]:
-    """See `mpm.keeping.Format.quantities`."""
+    """See `mpm.solver.keeping.Format.quantities`."""
     tree, arrays = describe(kept)
     found = dict(leaves(tree, "", arrays))
     declared = {row["name"] for row in kept.numbers.get("fields", []) if isinstance(row, Mapping)}

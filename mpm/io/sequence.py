@@ -15,12 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.io import paths
+from mpm.base import _check, paths
+from mpm.base._check import FloatArray
 from mpm.io.description import Arrays, Tree
 from mpm.io.formats import WRITERS
-from mpm.io.state import State
+from mpm.solver.state import State
 
 SUFFIXES = (".geo", ".bgeo")
 SERIES = ".series"

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm.base import _check, files
+from mpm.base.fieldtable import LASTING, is_name
 from mpm.errors import FileFormatError
-from mpm.fieldtable import LASTING, is_name
-from mpm.io import files, formats
+from mpm.io import formats
 from mpm.io.description import DTYPES, restore
 from mpm.io.sequence import BETWEEN, FORMAT, SERIES, SUFFIXES, Names, names_of
-from mpm.io.state import in_dimension
 from mpm.io.vtkhdf_reader import ENERGIES, check_description
-from mpm.scene import Scene
+from mpm.scene.scene import Scene
+from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]
 

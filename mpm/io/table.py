@@ -7,8 +7,8 @@ import io
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from mpm._check import FloatArray
-from mpm.totals import columns
+from mpm.base._check import FloatArray
+from mpm.solver.totals import columns
 
 
 def write(file: BinaryIO, table: Mapping[str, FloatArray]) -> None:

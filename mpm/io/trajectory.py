@@ -16,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from mpm import _check, config, interrupts
-from mpm._check import FloatArray
-from mpm.fieldtable import LASTING
-from mpm.io import files, paths, sequence
-from mpm.io.closing import Closing
+from mpm import config
+from mpm.base import _check, files, interrupts, paths
+from mpm.base._check import FloatArray
+from mpm.base.closing import Closing
+from mpm.base.fieldtable import LASTING
+from mpm.io import sequence
 from mpm.io.description import Arrays, Tree
 from mpm.io.description import describe as describe_scene
-from mpm.io.state import State, check_fields
 from mpm.io.vtkhdf import Writer, h5py, is_recorded
-from mpm.source import Running
-from mpm.totals import per_depth
+from mpm.solver.source import Running
+from mpm.solver.state import State, check_fields
+from mpm.solver.totals import per_depth
 
 SUFFIX = ".vtkhdf"
 EARLY = 1e-6  # of the time between frames

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
+from mpm.base import _check
+from mpm.base.files import renamed
 from mpm.errors import FileFormatError
-from mpm.io.files import renamed
 from mpm.io.hdf5 import Dataset, Group
 from mpm.io.hdf5_bytes import SUPERBLOCK, end_of_file, is_growing
-from mpm.io.state import State
 from mpm.io.vtkhdf_reader import FORMAT, Reader
+from mpm.solver.state import State
 
 Array = npt.NDArray[Any]
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived
+from mpm.base import _check
+from mpm.base.fieldtable import KNOWN, LASTING, is_name
 from mpm.errors import FileFormatError
-from mpm.fieldtable import KNOWN, LASTING, is_name
 from mpm.io.description import DTYPES
 from mpm.io.hdf5 import Dataset, File, Group
 from mpm.io.hdf5_bytes import refuse
-from mpm.io.state import in_dimension
+from mpm.solver import derived
+from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]
 

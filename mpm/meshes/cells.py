@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check
+from mpm.base import _check, paths
 from mpm.errors import FileFormatError
-from mpm.io import paths
 
 # Kinds of cells of lower dimension, which files have besides: boundaries, and what physical groups name.
 POINTS_AND_LINES = ("vertex", "line")

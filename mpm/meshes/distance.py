@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check, _core
+from mpm import _core
+from mpm.base import _check
 from mpm.config import threads_for
 from mpm.meshes.solid import Solid
 

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check
+from mpm.base import _check, files, paths
+from mpm.base import texts as text
 from mpm.errors import FileFormatError
-from mpm.io import files, paths
-from mpm.io.formats import text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mpm import _check
+from mpm.base import _check
 from mpm.meshes.topology import Edges, Ints, drop_repeated, edges_of, groups, merge_equal, orient, tetrahedra
 from mpm.meshes.winding import crossings, winding_numbers
 

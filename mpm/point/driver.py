@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, fieldtable
-from mpm._check import FloatArray
+from mpm.base import _check, fieldtable
+from mpm.base._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, answers, is_python_law, out_of_range, wrong_material
+from mpm.materials.laws import Material, answers, is_python_law, out_of_range, wrong_material
 from mpm.point.response import Response
 
 Component = float | npt.ArrayLike | Callable[[float], float]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.errors import ConvergenceError
-from mpm.laws import Material, wrong_material
+from mpm.materials.laws import Material, wrong_material
 from mpm.point.driver import law_of
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.derived import equivalent_stress
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.solver.derived import equivalent_stress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mpm import _check
+from mpm.base import _check
 
 __all__ = ["names", "path"]
 

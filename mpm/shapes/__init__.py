@@ -14,7 +14,7 @@ belong to the shape.
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.shapes.cells import Cells
 from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import _check
+from mpm.base import _check
 
 Floats = NDArray[np.float64]
 T = TypeVar("T", bound=type)

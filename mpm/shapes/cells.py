@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import _check
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.meshes.cells import read_cells
 from mpm.shapes.arguments import as_rows

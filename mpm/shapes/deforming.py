@@ -10,7 +10,8 @@ from typing import Never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpm import _check, meshes
+from mpm import meshes
+from mpm.base import _check
 from mpm.shapes.arguments import as_array
 from mpm.shapes.lattice import DistanceGrid, ending_faces, lattice_header, steepness
 from mpm.shapes.mesh import Mesh

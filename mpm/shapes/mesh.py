@@ -7,7 +7,8 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import _check, meshes
+from mpm import meshes
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 from mpm.shapes.arguments import as_rows, brief

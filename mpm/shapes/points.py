@@ -8,7 +8,7 @@ from typing import Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import _check
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.shapes.arguments import as_array, as_rows, brief, called_as
 from mpm.shapes.shape import Bools, Floats, Shape

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm import _check
+from mpm.base import _check
 from mpm.shapes.arguments import as_factors, as_number, as_rows, as_vector, brief
 from mpm.shapes.geometry import cos_sin, rotation, unit
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core
-from mpm import scene as _scene
-from mpm._check import FloatArray
-from mpm.colliders import Placed, Prepared, refuse_pointless
+from mpm import _core
+from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.io.description import mapping
-from mpm.populated import Gone
+from mpm.scene import scene as _scene
+from mpm.scene.colliders import Placed, Prepared, refuse_pointless
+from mpm.solver.populated import Gone
 from mpm.sph import numerics, operators
 
 # That a collider may span: 800 in a row on every axis. Each is looked at when the collider is filled.

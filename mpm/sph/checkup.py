@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mpm import colliders
-from mpm.checkup import Finding, Looks
-from mpm.laws import Material
-from mpm.stepping import StableDt
+from mpm.materials.laws import Material
+from mpm.scene import colliders
+from mpm.solver.checkup import Finding, Looks
+from mpm.solver.stepping import StableDt
 
 NEARLY = 0.1  # speed over that of sound: beyond it, the fluid changes its density by more than 1 %
 DENSE = 0.05  # relative change of the density: the fluid is taken to be weakly compressible

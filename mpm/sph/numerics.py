@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, stepping, walls
-from mpm.admission import refuse_varying
-from mpm.colliders import refuse_restitution
+from mpm import _core, config
+from mpm.base import _check
 from mpm.materials import Fluid
-from mpm.scene import Scene
-from mpm.settings import Setting
+from mpm.materials.admission import refuse_varying
+from mpm.scene import walls
+from mpm.scene.colliders import refuse_restitution
+from mpm.scene.scene import Scene
+from mpm.scene.settings import Setting
+from mpm.solver import stepping
 from mpm.sph import operators
 
 KERNELS = ("cubic", "wendland")

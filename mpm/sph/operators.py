@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
+from mpm.base import _check
+from mpm.base._check import FloatArray
 
 __all__ = [
     "Pairs",

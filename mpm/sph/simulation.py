@@ -10,26 +10,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core, config, fieldtable, memory, sampling, settings, totals
-from mpm import scene as _scene
-from mpm.colliders import (
-    Placed,
-    Prepared,
-    count_inside,
-    place,
-    prepare,
-    warn_of_thin_or_missing,
-)
+from mpm import _core, config, memory
+from mpm.base import _check, fieldtable
 from mpm.errors import SimulationError
 from mpm.io.description import listing
 from mpm.io.kept import Kept
-from mpm.laws import Material, registry
-from mpm.populated import Gone, Populated
+from mpm.materials.laws import Material, registry
+from mpm.sampling import sampling
+from mpm.scene import scene as _scene
+from mpm.scene import settings
+from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, warn_of_thin_or_missing
 from mpm.shapes import Points, Shape
+from mpm.solver import totals
+from mpm.solver.populated import Gone, Populated
+from mpm.solver.stepping import StableDt, refuse_beyond_range
 from mpm.sph import numerics, operators
 from mpm.sph.bodies import Part, fill, parts_of, too_near
 from mpm.sph.checkup import FluidLooks
-from mpm.stepping import StableDt, refuse_beyond_range
 
 __all__ = ["Simulation"]
 

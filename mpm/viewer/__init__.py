@@ -10,9 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mpm import _check
-from mpm.io.replay import Replay
-from mpm.solver import Solver
+from mpm.base import _check
+from mpm.handles.replay import Replay
+from mpm.solver.solver import Solver
 from mpm.viewer.files import opened
 
 if TYPE_CHECKING:

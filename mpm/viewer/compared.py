@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mpm import _check
-from mpm.setting import Setting
-from mpm.source import Running, Source
+from mpm.base import _check
+from mpm.base.setting import Setting
+from mpm.solver.source import Running, Source
 from mpm.viewer.sources import OF_ENERGIES, PATIENCE, Point, _point
 
 FEWEST, MOST = 2, 4  # runs

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from mpm.io import checkpoint, paths, sequence, trajectory
-from mpm.io.replay import Replay, replay
-from mpm.solver import Solver
+from mpm.base import paths
+from mpm.handles.replay import Replay, replay
+from mpm.io import checkpoint, sequence, trajectory
+from mpm.solver.solver import Solver
 
 RECORDINGS = (trajectory.SUFFIX, *sequence.SUFFIXES, sequence.SERIES)
 

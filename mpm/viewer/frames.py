@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
+from mpm.base._check import FloatArray
 
 Vertices = npt.NDArray[np.uint16]
 Array = npt.NDArray[Any]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
-from mpm.colliders import Placed
+from mpm.base._check import FloatArray
+from mpm.scene.colliders import Placed
 from mpm.viz.surfaces import STEEP
 
 LATTICE = 160  # cells along the longest side in 2-D

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mpm.io.state import State
-from mpm.source import Source
+from mpm.solver.source import Source
+from mpm.solver.state import State
 from mpm.viz import color as _color
 
 VECTORS = ("x", "v")

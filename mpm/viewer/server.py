@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mpm import _check
+from mpm.base import _check
 from mpm.viewer.hub import Hub, Page
 from mpm.viewer.scripts import SCRIPTS, text
 

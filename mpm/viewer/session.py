@@ -22,13 +22,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm import _check, config, derived, samples
-from mpm.fieldtable import LASTING
-from mpm.io import paths
-from mpm.io.state import State
+from mpm import config, samples
+from mpm.base import _check, paths
+from mpm.base.fieldtable import LASTING
 from mpm.io.trajectory import Recording
-from mpm.settings import Setting
-from mpm.source import Running, Series, Source, is_source
+from mpm.scene.settings import Setting
+from mpm.solver import derived
+from mpm.solver.source import Running, Series, Source, is_source
+from mpm.solver.state import State
 from mpm.viewer import compared, frames, outlines, probe
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label

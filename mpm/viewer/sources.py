@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mpm.source import Running, Series, Source
-from mpm.totals import columns
+from mpm.solver.source import Running, Series, Source
+from mpm.solver.totals import columns
 from mpm.viz.curves import unit_of
 
 PATIENCE = 0.25  # s: the longest time of a frame, so that buttons respond

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from mpm import _check
-from mpm.source import Running, Series
+from mpm.base import _check
+from mpm.solver.source import Running, Series
 from mpm.viewer.scripts import SCRIPTS, text
 from mpm.viewer.session import Session
 

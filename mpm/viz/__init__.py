@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpm import _check
+from mpm.base import _check
 from mpm.viz.curves import plot_history
 from mpm.viz.figures import Picture, plot
 from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image

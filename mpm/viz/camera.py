@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
+from mpm.base._check import FloatArray
 
 AZIMUTH = np.radians(-56.0)
 ELEVATION = np.radians(18.0)

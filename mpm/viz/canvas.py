@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.source import Source
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.solver.source import Source
 from mpm.viz import color as _color
 from mpm.viz import framing
 from mpm.viz.camera import Camera, corners

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, derived, fieldtable
-from mpm.io.state import State
-from mpm.source import Source
-from mpm.totals import per_depth
+from mpm.base import _check, fieldtable
+from mpm.solver import derived
+from mpm.solver.source import Source
+from mpm.solver.state import State
+from mpm.solver.totals import per_depth
 
 # From dark to light, so that it also reads in print: indigo, blue, teal, green, yellow.
 STOPS = ("1d2461", "264f9c", "1f86ad", "2fb295", "8bd065", "f3e24a")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.totals import UNITS, History, per_depth
-from mpm.totals import columns as split
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.solver.totals import UNITS, History, per_depth
+from mpm.solver.totals import columns as split
 from mpm.viz import legible
 from mpm.viz.figures import axes_or_new, check_figsize, new_axes
 

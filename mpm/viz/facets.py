@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
-from mpm.io.state import surface
+from mpm.base._check import FloatArray
+from mpm.solver.state import surface
 from mpm.viz.color import TABLE
 from mpm.viz.discs import LIGHT
 

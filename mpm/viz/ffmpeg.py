@@ -9,8 +9,8 @@ import weakref
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from mpm import _check
-from mpm.io.files import Replacement
+from mpm.base import _check
+from mpm.base.files import Replacement
 
 QUALITY = ("-crf", "20", "-preset", "veryfast", "-threads", "1")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm.colliders import Placed
-from mpm.io.paths import created
-from mpm.io.state import State
-from mpm.scene import Scene
-from mpm.source import Source
+from mpm.base import _check
+from mpm.base.paths import created
+from mpm.scene.colliders import Placed
+from mpm.scene.scene import Scene
+from mpm.solver.source import Source
+from mpm.solver.state import State
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
 from mpm.viz.render import Image, check_cut, check_source

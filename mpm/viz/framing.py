@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from mpm import _check
-from mpm.scene import Scene
+from mpm.base import _check
+from mpm.scene.scene import Scene
 from mpm.viz.camera import extent
 
 SIZE_LOW, SIZE_HIGH = 64, 4096  # pixels

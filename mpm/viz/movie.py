@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm.io import files
-from mpm.io.closing import Closing
-from mpm.io.paths import as_path, created, in_directory
-from mpm.progress import follow, frame_count
-from mpm.source import Running, Series, Source
+from mpm.base import _check, files
+from mpm.base.closing import Closing
+from mpm.base.paths import as_path, created, in_directory
+from mpm.solver.progress import follow, frame_count
+from mpm.solver.source import Running, Series, Source
 from mpm.viz import canvas
 from mpm.viz.ffmpeg import Encoder, find
 from mpm.viz.framing import check_size

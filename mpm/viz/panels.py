@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm.settings import Setting
-from mpm.source import Running
+from mpm.base import _check
+from mpm.scene.settings import Setting
+from mpm.solver.source import Running
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
 from mpm.viz.figures import (

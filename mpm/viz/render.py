@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check, _core
-from mpm.source import Source, is_source
+from mpm import _core
+from mpm.base import _check
+from mpm.solver.source import Source, is_source
 from mpm.viz import canvas, facets, framing, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
@@ -47,7 +48,7 @@ class Renderer:
     Parameters
     ----------
     sim : Simulation or Frame
-        Or another `mpm.source.Source`.
+        Or another `mpm.solver.source.Source`.
     color : str
         As in `Simulation.plot`.
     limits : (float, float), optional

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
+from mpm.base._check import FloatArray
 
 REACH = 1.5  # widths: half the support of a quadratic B-spline
 FILLED = 0.5  # share of a point's surroundings that material must fill: half at a flat surface

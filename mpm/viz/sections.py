@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.source import Source
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.solver.source import Source
 from mpm.viz import color as _color
 from mpm.viz import legible
 from mpm.viz.figures import axes_or_new, check_figsize, check_picture, color_bar, draw_colliders, scale

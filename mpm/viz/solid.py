@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _check
-from mpm._check import FloatArray
-from mpm.colliders import Placed
-from mpm.source import Source
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.scene.colliders import Placed
+from mpm.solver.source import Source
 from mpm.viz import canvas
 from mpm.viz import color as _color
 from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, check_source, halved

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mpm._check import FloatArray
-from mpm.source import Source
+from mpm.base._check import FloatArray
+from mpm.solver.source import Source
 from mpm.viz.camera import Camera
 from mpm.viz.canvas import COLLIDER
 from mpm.viz.discs import LIGHT

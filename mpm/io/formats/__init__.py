@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from typing import BinaryIO
 
-from mpm import _check
+from mpm.base import _check, files, paths
 from mpm.errors import FileFormatError
-from mpm.io import files, paths
 from mpm.io.formats import bgeo, csv, geo, npz, ply, vtp
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.solver.state import State
 
 WRITERS: dict[str, Callable[[BinaryIO, State], None]] = {
     ".bgeo": bgeo.write,

@@ -10,7 +10,7 @@ import numpy as np
 from mpm.errors import FileFormatError
 from mpm.io.formats import houdini
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.solver.state import State
 
 VERSION = 5
 END = b"\x00\xff"

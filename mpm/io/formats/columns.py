@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mpm import _check
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.io.formats.integers import Array
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 from typing import BinaryIO
 
+from mpm.base import texts as text
 from mpm.errors import FileFormatError
 from mpm.io import table
 from mpm.io.formats import columns as tables
-from mpm.io.formats import text
 from mpm.io.formats.integers import Array
-from mpm.io.state import ENDS, State
+from mpm.solver.state import ENDS, State
 
 
 def write(file: BinaryIO, state: State) -> None:

@@ -7,10 +7,11 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mpm.base import texts as text
 from mpm.errors import FileFormatError
-from mpm.io.formats import houdini, text
+from mpm.io.formats import houdini
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.solver.state import State
 
 KINDS = {name: kind for kind, name in houdini.NAMES.items()} | {"index": houdini.INDEX}
 

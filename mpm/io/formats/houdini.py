@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpm import _check
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.io.formats.integers import Array, as_int32
-from mpm.io.state import State
+from mpm.solver.state import State
 
 FLOAT, INT, INDEX, VECTOR = (
     0,

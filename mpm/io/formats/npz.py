@@ -13,10 +13,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from mpm import _check
+from mpm.base import _check
 from mpm.errors import FileFormatError
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.solver.state import State
 
 
 def write(file: BinaryIO, state: State) -> None:

@@ -12,12 +12,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mpm import _check
+from mpm.base import _check
+from mpm.base import texts as text
 from mpm.errors import FileFormatError
 from mpm.io.formats import columns as tables
-from mpm.io.formats import text
 from mpm.io.formats.integers import Array, as_int32
-from mpm.io.state import ENDS, State
+from mpm.solver.state import ENDS, State
 
 TYPES = {"f4": "float", "f8": "double", "i4": "int"}
 AXES = "xyz"

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mpm.io.formats.integers import Array
-from mpm.io.state import State
+from mpm.solver.state import State
 
 TYPES = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64"}
 

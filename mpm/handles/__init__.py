@@ -1,0 +1,1 @@
+"""What users hold beside a simulation: replays of recordings, exports."""

@@ -1,0 +1,1 @@
+"""The Material Point Method."""

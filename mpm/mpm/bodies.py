@@ -1,0 +1,234 @@
+"""Bodies as particles: sampling for a simulation, and what the simulation reports of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import memory
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.mpm import numerics
+from mpm.mpm.snapshot import Part
+from mpm.sampling import pointvolumes, sampling
+from mpm.scene.scene import Body, Scene
+from mpm.shapes import Points
+from mpm.solver.populated import Gone
+from mpm.solver.totals import per_depth
+
+HOLDING = ("slip", "sticky", "mirror")  # walls that let nothing at them leave
+LEAVING = 0.1  # of the body's speed: a slower motion away from a wall is none
+CROWDED = 1.5  # times the usual number of particles in a cell: two bodies have mass there
+SHOWN = 8  # bodies in `repr`, if there are more
+ISOTROPIC = 1e-9  # of the largest component: so far may F be from J^(1/d) I where a law keeps J alone
+SAME = 1e-9  # relative difference of masses that is rounding, in single precision too: masses are summed in double
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sampled:
+    """The particles of a body as they begin; F is None where it is the identity."""
+
+    body: Body
+    x: FloatArray  # (n, d) [m]
+    v: FloatArray  # (n, d) [m/s]
+    F: FloatArray | None  # (n, d, d)
+    volume: FloatArray  # (n,) [m³]
+    mass: FloatArray  # (n,) [kg]
+    varying: dict[str, FloatArray]  # parameters (n,) by name
+
+    def part(self, first_id: int) -> Part:
+        """What is kept of it beside its particles."""
+        return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
+
+
+def sample(
+    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+) -> Sampled:
+    """Fill a body with particles, beside those that are present."""
+    pointvolumes.refuse_without(body.shape, body.name)
+    x, volume = sampling.sample(
+        body.shape,
+        lower=scene.lower,
+        upper=scene.upper,
+        dx=chosen.dx,
+        particles_per_cell=chosen.particles_per_cell,
+        sampling=chosen.sampling,
+        rng=rng,
+        body=body.name,
+        room=memory.rows_in_memory("mpm", scene.dimension, chosen.dtype),
+        present=present,
+    )
+    x = _onto_mirrors(x, scene, chosen)
+    v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
+    refuse_distortion(body, F)
+    varying = body.material._sampled(x, body.name, chosen.dtype)
+    mass = varying.get("density", body.material.density) * volume
+    numerics.refuse_history_out_of_range(body.material, chosen.dtype)
+    numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype, chosen.dx)
+    return Sampled(body, x, v, F, volume, mass, varying)
+
+
+def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled]:
+    """Fill the bodies of a scene with particles."""
+    sampled: list[Sampled] = []
+    for body in scene.bodies:
+        sampled.append(sample(body, scene, chosen, rng, sum(len(one.x) for one in sampled)))
+    return sampled
+
+
+def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> FloatArray:
+    """Points that rounding has put beyond a mirror face (at most the slack of `sampling`), on it.
+
+    A point on the plane stays there. One beyond it is carried away as points inside are: exponentially, where material
+    is stretched.
+    """
+    for axis, name in enumerate("xyz"[: x.shape[1]]):
+        low, high = (scene.walls[f"{name}{side}"].contact == "mirror" for side in "-+")
+        lower, cells = scene.lower[axis], chosen.cells[axis]
+        if low and (x[:, axis] < lower).any():
+            x = x.copy()
+            x[:, axis] = np.maximum(x[:, axis], lower)
+        if high and ((x[:, axis] - lower) / chosen.dx > cells).any():  # as the core has it
+            face = scene.upper[axis]
+            while (face - lower) / chosen.dx > cells:
+                face = np.nextafter(face, lower)
+            x = x.copy()
+            x[:, axis] = np.minimum(x[:, axis], face)
+    return x
+
+
+def generator(rng: object) -> np.random.Generator:
+    """The generator that is meant by the argument `rng`."""
+    rng = numerics.RNG.value if rng is numerics.RNG else rng
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
+    return np.random.default_rng(_check.integer("rng", rng, low=0))
+
+
+def are_points(scene: Scene) -> bool:
+    """Whether all bodies are particles already."""
+    return all(isinstance(body.shape, Points) for body in scene.bodies)
+
+
+def take_per_cell(scene: Scene) -> bool:
+    """Whether points of a body have the volume of particles that fill cells."""
+    volumes = (body.shape.volume for body in scene.bodies if isinstance(body.shape, Points))
+    return any(isinstance(volume, str) and volume == "per-cell" for volume in volumes)
+
+
+def refuse_unused(
+    scene: Scene, chosen: numerics.Numerics, *, sampling: object, particles_per_cell: object, rng: object
+) -> None:
+    """Raise ValueError for options of sampling that are set, but that no body of the scene uses."""
+    if rng is not numerics.RNG and chosen.sampling == "lattice":
+        raise ValueError(
+            f"rng = {_check.shown(rng)}: sampling='lattice' does not use it, only the irregular samplings "
+            "'stratified', 'random' and 'poisson'; leave it out"
+        )
+    if not are_points(scene):
+        return
+    for name, value, allowed in (
+        ("sampling", sampling, sampling is numerics.SAMPLING),
+        ("particles_per_cell", particles_per_cell, particles_per_cell is None or take_per_cell(scene)),
+    ):
+        if not allowed:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: all bodies of the scene are Points, which are particles already; "
+                "leave it out"
+            )
+
+
+def refuse_distortion(body: Body, F: FloatArray | None) -> None:
+    """Raise ValueError for an F that distorts where the law keeps J alone."""
+    if F is None or body.material._row["strain"] != "J":
+        return
+    d = F.shape[-1]
+    J = np.linalg.det(F)[..., None, None]
+    off = np.abs(F - J ** (1 / d) * np.eye(d)).max(axis=(1, 2)) > ISOTROPIC * np.abs(F).max(axis=(1, 2))
+    for row in np.flatnonzero(off)[:1]:
+        raise ValueError(
+            f"F of body {body.name!r} = {F[row].tolist()}: a {type(body.material).__name__} keeps J = det F alone; "
+            f"must be J^(1/{d}) times the identity, here {float(J[row, 0, 0]) ** (1 / d):.6g} I"
+        )
+
+
+def warn_of_crowd(
+    sampled: Sampled, present: npt.NDArray[Any], lower: FloatArray, chosen: numerics.Numerics
+) -> None:
+    """Warn if particles of a new body come to lie among those at `present` (n, d)."""
+    if isinstance(sampled.body.shape, Points):
+        return
+    cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, present)]
+    low, high = cells[0].min(axis=0), cells[0].max(axis=0)
+    near = cells[1][((cells[1] >= low) & (cells[1] <= high)).all(axis=1)]
+    extent = tuple((high - low + 1).astype(np.int64))
+    here, there = (
+        np.ravel_multi_index(tuple((c - low).astype(np.int64).T), extent) for c in (cells[0], near)
+    )
+    occupied, count = np.unique(there, return_counts=True)
+    if not len(occupied):
+        return
+    place = np.minimum(np.searchsorted(occupied, here), len(occupied) - 1)
+    _, cell, own = np.unique(here, return_inverse=True, return_counts=True)
+    others = np.where(occupied[place] == here, count[place], 0)
+    crowded = (others > 0) & (others + own[cell] > CROWDED * chosen.particles_per_cell)
+    if crowded.any():
+        warnings.warn(
+            f"{int(crowded.sum())} of {len(here)} particles of {sampled.body.name!r} lie among particles that are "
+            "there already: both have mass in these cells; add it where there is room",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+
+
+def warn_of_held_inflow(sampled: Sampled, scene: Scene, dx: float) -> None:
+    """Warn if a new body leaves a face whose wall holds on to what touches it."""
+    for face, wall in scene.walls.items():
+        axis, inward = "xyz".index(face[0]), 1 if face[1] == "-" else -1
+        if wall.contact not in HOLDING:
+            continue
+        depth = inward * (sampled.x[:, axis] - (scene.lower if inward > 0 else scene.upper)[axis])
+        speed = inward * sampled.v[depth < dx, axis]
+        if len(speed) and speed.mean() > LEAVING * np.linalg.norm(sampled.v, axis=1).max():
+            warnings.warn(
+                f"body {sampled.body.name!r} leaves the wall {face!r} with {speed.mean():.3g} m/s, and this wall, "
+                f"which is {wall.contact!r}, holds on to what touches it: it will lose speed; choose "
+                f"walls={{{face!r}: 'separate'}}, or add it a cell farther inside",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+
+
+def listed(parts: Sequence[Part | Gone], left: Sequence[int], scene: Scene) -> Iterator[str]:
+    """Lines on bodies as they were added, and how many particles are left of each; of many bodies, the ends."""
+    hidden = parts[SHOWN // 2 : -SHOWN // 2] if len(parts) > SHOWN + 1 else []
+    for k, part in enumerate(parts):
+        if hidden and k == SHOWN // 2:
+            known = [one for one in hidden if not isinstance(one, Gone)]
+            count, mass = sum(one.particles for one in known), sum(one.mass for one in known)
+            fewer = f" ({len(hidden) - len(known)} of them without)" * (len(known) < len(hidden))
+            unit = per_depth("kg", scene.dimension)
+            yield f"… {len(hidden)} more bodies: {count} particles{fewer}, {mass:.6g} {unit} …"
+        if not hidden or not SHOWN // 2 <= k < len(parts) - SHOWN // 2:
+            yield part.text if isinstance(part, Gone) else described(part, left[k], scene)
+
+
+def described(part: Part, left: int, scene: Scene) -> str:
+    """A line on a body: particles, those that are left, mass, and how exact the mass is."""
+    body = part.body
+    whole = body.volume(scene.lower, scene.upper)
+    exactness = ""
+    if whole is not None and whole.value:
+        error = part.volume / whole.value - 1
+        exactness = whole.doubt or " (exact)"
+        if abs(error) > SAME:  # sampled by an earlier version
+            exactness = f" ({error:+.2%} of the shape's)"
+    fewer = f", of which {left} are left" * (left < part.particles)
+    return f"{body._made_of()}: {part.particles} particles, {part.mass:.6g} {body._unit}{exactness}{fewer}"

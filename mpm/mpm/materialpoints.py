@@ -1,0 +1,142 @@
+"""Particles of an MPM simulation: its materials, and how it is filled with bodies."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm._core import Simulation as Core
+from mpm.base import _check
+from mpm.materials.admission import refuse_taken
+from mpm.materials.laws import Material
+from mpm.mpm import bodies, numerics
+from mpm.mpm.snapshot import Part
+from mpm.scene import scene as _scene
+from mpm.scene.colliders import warn_of_particles_inside
+from mpm.shapes import Shape
+from mpm.solver.populated import Gone, Populated
+
+__all__ = ["MaterialPoints"]
+
+
+class MaterialPoints(Populated, abstract=True):
+    """Base of `mpm.Simulation`: bodies become particles, each with the index of its material."""
+
+    __slots__ = ("_indices", "_materials", "_numerics", "_rng", "_rng_before")
+
+    _core: Core
+    _numerics: numerics.Numerics
+    _parts: list[Part | Gone]
+
+    def _fill_from(
+        self,
+        rng: np.random.Generator,
+        materials: Sequence[Material] = (),
+        parts: Sequence[Part | Gone] = (),
+    ) -> None:
+        """Begin with these materials and bodies; `rng` samples the next ones."""
+        self._rng = rng
+        self._rng_before = copy.deepcopy(rng)
+        self._materials = list(materials)
+        self._indices = {material: index for index, material in enumerate(materials)}
+        self._parts = list(parts)
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials in order of first use; ``particles.material`` indexes them. A rigid one is there for each body,
+        and serves an equal body when the first is gone."""
+        return tuple(self._materials)
+
+    def _sampled_with(self) -> np.random.Generator:
+        """A generator in its state before the bodies of the scene were sampled."""
+        return copy.deepcopy(self._rng_before)
+
+    def _insert(self, sampled: bodies.Sampled) -> None:
+        """Hand a body to the core."""
+        body, x, chosen = sampled.body, sampled.x, self._numerics
+        material = body.material
+        rigid = material._row["rigid"]
+        numerics.refuse_material(chosen, material)
+        if rigid and body.F is not None:
+            raise ValueError(
+                f"F = {_check.shown(body.F)}: {body.name!r} is rigid and does not deform; leave F out"
+            )
+        C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
+        volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
+        warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
+        index = self._vacant(material) if rigid else self._indices.get(material)
+        if index is None:
+            refuse_taken(material, self._core.fields(), self._materials)
+            index = self._indices[material] = self._core.add_material(*material._core_arguments)
+            self._materials.append(material)
+        self._parts.append(sampled.part(self._core.next_id))
+        first = self._core.particles
+        self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
+        for parameter, field in material._varying_fields:
+            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
+        if material._varies:
+            self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _vacant(self, material: Material) -> int | None:
+        """The index of an equal material without particles: each rigid body is a material of the core."""
+        if self._core.particles == self._core.next_id:  # none was deleted
+            return None
+        particles = np.bincount(self.particles._copy("material"), minlength=len(self._materials))
+        return next(
+            (k for k, one in enumerate(self._materials) if one == material and not particles[k]), None
+        )
+
+    def _find_volumes(self) -> None:
+        """Have the core compute missing volumes from the density of the grid."""
+        if self._numerics.volume == "grid-density":
+            self._core.totals()
+
+    @_check.options
+    def add(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: _scene.Velocity = 0,
+        angular_velocity: npt.ArrayLike = 0,
+        F: _scene.Gradient | None = None,
+        name: str | None = None,
+    ) -> _scene.Body:
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
+        come to lie among others warn, and so does a body that leaves a wall which holds on to it (see `Scene`): an
+        inflow needs a ``"separate"`` wall behind it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add`, and if no particle is sampled; nothing has changed.
+        """
+        body = _scene.make_body(
+            shape,
+            material,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            F=F,
+            name=name,
+            dimension=self._scene.dimension,
+            taken={part.name for part in self._parts},
+            number=len(self._parts),
+        )
+        state = copy.deepcopy(self._rng.bit_generator.state)
+        try:
+            with self._adding():
+                sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+                if self._core.particles:
+                    bodies.warn_of_crowd(
+                        sampled, self.particles._copy("x"), self._scene.lower, self._numerics
+                    )
+                bodies.warn_of_held_inflow(sampled, self._scene, self._numerics.dx)
+                self._insert(sampled)
+                self._find_volumes()
+        except BaseException:
+            self._rng.bit_generator.state = state
+            raise
+        return body

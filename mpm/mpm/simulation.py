@@ -1,0 +1,497 @@
+"""The numerics and the run: `Simulation` wraps the simulation of the C core."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import config
+from mpm.base import _check
+from mpm.base.fieldtable import DISSIPATIONS
+from mpm.materials.laws import Material
+from mpm.mpm import bodies, citations, grid, numerics, settings
+from mpm.mpm.equilibrium import Equilibrating
+from mpm.mpm.interpolation import REACH, at_points, with_images
+from mpm.mpm.materialpoints import MaterialPoints
+from mpm.mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.scene import scene as _scene
+from mpm.scene import walls
+from mpm.scene.colliders import Prepared, place, prepare, refuse_restitution, warn_of_thin_or_missing
+from mpm.scene.settings import Setting, changed_scene
+from mpm.solver.checkup import GridLooks
+from mpm.solver.keeping import Format
+from mpm.solver.particles import NOT_KEPT, no_owner
+from mpm.solver.populated import Gone
+from mpm.solver.stepping import StableDt
+
+if TYPE_CHECKING:
+    from mpm.solver.state import State
+
+__all__ = ["Simulation", "StableDt"]
+
+
+# What to say about options that other packages have.
+OF_SIMULATION = {
+    "cfl": "dt='auto' keeps steps stable, and max_dt= shortens them",
+    **dict.fromkeys(
+        ("quasi_static", "quasistatic", "static", "damping"), "equilibrate() brings bodies to rest"
+    ),
+    "implicit": "integrator='implicit-euler' takes implicit steps",
+    **dict.fromkeys(("device", "gpu", "arch", "backend"), "it runs on the processor, with threads="),
+    **dict.fromkeys(("alpha", "flip"), "transfer='flip', flip_ratio={} mixes FLIP and PIC"),
+}
+
+
+class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
+    """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
+
+    Parameters
+    ----------
+    scene : Scene
+        A scene with at least one body. The simulation copies it: later changes of the scene have no effect.
+    dx : float
+        Cell size [m]; (upper − lower)/dx must be whole (`Scene.fitted` extends a domain), and at least 4 along a
+        periodic axis.
+    particles_per_cell : int, optional
+        Default 2^d; ``"lattice"`` and ``"stratified"`` sampling need k^d. Cells that a shape cuts have fewer; the
+        part that it fills is their volume, so that each body has the mass of its shape.
+    sampling : {"lattice", "stratified", "random", "poisson"}
+        The centres of k^d sub-cells of each cell, one jittered point in each sub-cell, uniform random points, or
+        random points that keep a distance from each other (blue noise; a tile of them repeats after about 3000
+        points). On the lattice, errors are of second order in `dx`. Irregular points do not follow the directions of
+        the grid, but they leave noise in stress and pressure and make a body a little softer than its material (a
+        frequency 2 % low with 2^d particles per cell; a beam bends more), and a smaller dx helps little. Raises, as
+        `particles_per_cell` does, where all bodies are `mpm.shapes.Points`.
+    rng : int or numpy.random.Generator
+        Generator of irregular samplings; raises with ``"lattice"``. An int, default 0, gives the same particles each
+        time.
+    volume : {"sampler", "grid-density"}
+        The rest volume of a particle: its share of the shape, or m dx^d / Σ w m_i from the masses of the nodes
+        around it at its insertion (Stomakhin et al. 2013, step 2). ``"grid-density"`` is too large at free surfaces,
+        up to twice for each. The mass is the density times the share of the shape in either case.
+    transfer : {"apic", "pic", "flip", "aflip", "asflip", "xpic", "tpic"}
+        The transfer of velocities between particles and grid. Σ is over nodes; v^n is the node velocity before
+        forces and contact, ṽ the node velocity after them:
+
+        - ``"pic"``: v = Σwṽ. Very dissipative; the dissipation grows with the number of steps.
+        - ``"flip"``: v = Σwṽ + α (v_p − Σwv^n) with α = `flip_ratio`. Noisy at 1, PIC at 0.
+        - ``"apic"``: v = Σwṽ with an affine velocity C; conserves angular momentum.
+        - ``"aflip"``, ``"asflip"``: APIC with the FLIP term; ``"asflip"`` also moves particles with it where
+          material separates. The FLIP term does not conserve angular momentum: a free body that turns lost up to
+          0.3 % of it in 2,000 steps, one with velocities as rough as its rotation 1 to 2 % in 100 steps.
+        - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
+        - ``"tpic"``: C = Σ ṽ ∇wᵀ, with the B-spline's gradient instead of APIC's.
+
+        Only transfers with an affine velocity C keep the spin of rigid bodies.
+    kernel : {"quadratic", "cubic", "linear"}
+        The B-spline. ``"linear"`` is for comparison: its gradient jumps, and particles feel the jumps when they
+        cross cells. No time step is stable with it in every case, and elastic bodies may gain energy or blow up
+        (``dt="auto"`` warns). In APIC, AFLIP and ASFLIP its C is 4/dx² Σ w ṽ (x_i − x_p)ᵀ, with which APIC conserves
+        angular momentum. Its gradient also acts on nodes of zero weight: a particle exactly on a node at a free
+        surface gives these nodes a force that nothing carries, and takes them to be at rest. Move the particle off
+        the node.
+    gradient : {"mls", "bspline"}
+        The gradient of the weights in forces and in ∇v: D⁻¹ w (x_i − x_p) of moving least squares, or ∇w. With the
+        linear kernel, D = dx² f (1 − f), and both are the same, except that D is 0 on a node; it needs ``"bspline"``.
+    flip_ratio : float, optional
+        α, 0 to 1, of ``"flip"``, ``"aflip"``, ``"asflip"``; default 0.95. Raises with other transfers.
+    xpic_order : int, optional
+        m >= 1 of ``"xpic"``; default 2. Each order above 1 costs one more transfer to particles and back.
+    advect : {"pic", "particle"}, optional
+        Particles move with Σwṽ or, in ``"flip"`` and ``"aflip"``, with their new velocity.
+    f_update : {"linear", "cayley", "trace"}
+        F ← (I + dt ∇v) F, or F ← (I − dt/2 ∇v)⁻¹ (I + dt/2 ∇v) F, which keeps volume in pure rotation. But explicit
+        steps move particles along tangents: a body that turns with ω grows by the factor exp(ω² dt t/2), and an F that
+        does not know it cannot pull the body back. Take ``"cayley"`` for fluids, stiff implicit steps or few turns.
+        Fluids keep J alone: J ← det(I + dt ∇v) J, or the determinant of Cayley's factor. ``"trace"`` is
+        J ← (1 + dt tr ∇v) J, the same to first order in dt, as in much code for MLS-MPM. It does not see the second
+        order, so J and the density of the particles drift apart: where fluid turns, they part by the factor 1 + ω²dt²
+        per step, in the flow v = a (x, −y) they converge by 1 − a²dt², and J stays 1. It raises with laws that keep
+        F; rigid bodies do not mind.
+    c_damping : float, optional
+        Share of the symmetric part of C that each step removes, 0 to 1 (1: RPIC); C keeps its rotation. Only for
+        transfers with an affine velocity.
+    f_bar : bool, optional
+        F-bar (de Souza Neto et al. 1996; Coombs et al. 2018): F ← s (I + dt ∇v) F, where s gives the increment the
+        volume change that is averaged around the centres of cells, Σ n V⁰ K (det − 1)/Σ n V⁰ K with linear B-splines n
+        (the linear kernel: around nodes) and the law's modulus K of volume changes. Choose it for solids that hardly
+        change their volume: ν >= 0.45, such as rubber and undrained clay, and for smooth pressures in liquids and
+        behind shocks. Without it these solids are too stiff: a punch into metal with ν = 0.49 needs 1.28 of the plastic
+        limit load with 4 cells over half its width, and 1.01 with F-bar. Metal and soil with ν up to 0.4 do not need
+        it: with few cells F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.92; 1.00 without it;
+        ``python benchmarks/limit_loads.py``). Laws, histories, J and
+        ``stable_dt`` are those of the averaged F. Bodies that share nodes share the average. Momentum is conserved as
+        without it. The elastic energy in the totals is that of the averaged F; where the volume change varies within
+        a cell, it is less than the work of the forces. One more transfer to the nodes and back; the standard scheme
+        runs at 0.34 to 0.4 of its speed. Only explicit steps and ``f_update="linear"``.
+    artificial_viscosity : (float, float), optional
+        Coefficients (c₁, c₂) of the artificial viscosity for shocks, 0 to 100; (0.06, 1.5) is usual, None is none.
+        Where material is compressed, s = −tr ∇v > 0, the pressure ρ dx s (c₁ c + c₂ dx s) is added, with the
+        longitudinal wave speed c (c₂: von Neumann and Richtmyer 1950; c₁: Landshoff 1955). ``stable_dt`` takes it into
+        account; the work that it dissipates leaves the energy of the totals. The standard scheme runs at two thirds of
+        its speed. Only explicit steps; not with `c_damping`.
+    integrator : {"explicit", "semi-implicit", "implicit-euler", "implicit-midpoint"}
+        - ``"explicit"``: stresses at the beginning of the step. The stiffness of the material bounds dt.
+        - ``"implicit-euler"``: stresses at the end of the step, by Newton's method. The stiffness does not bound dt.
+          It damps what dt does not resolve: an oscillation of frequency ω keeps 1/√(1 + ω²dt²) of its amplitude per
+          step, a stiff body does not bounce, and a spinning body loses about (ω dt)² of its angular momentum.
+        - ``"semi-implicit"``: the stresses at the end of the step from their linear model at its beginning
+          (Stomakhin et al. 2013). One linear solve per step; for small strain per step. A stiff spinning body loses
+          tens of (ω dt)² unless ``f_update="cayley"``, which brings the loss to that of ``"implicit-euler"``.
+        - ``"implicit-midpoint"``: stresses in mid step. It keeps energy and angular momentum to the tolerance of the
+          solve, and so keeps oscillations that dt does not resolve. A contact holds velocities at the end of a step.
+          The energy of a very stiff spinning body may grow (c dt/dx of some hundred); take a smaller dt there.
+
+        Implicit steps take all laws but `Rigid` and those of users. `Snow` flows after the step, and its break-up
+        needs steps as small as explicit ones. The relaxation of `Viscoelastic` is part of the solve.
+        ``"implicit-euler"`` and ``"implicit-midpoint"`` also take the other plastic laws: `VonMises`, `JohnsonCook`,
+        `HerschelBulkley`, `Sand`, `DruckerPrager`, `MohrCoulomb`, `MuI`, `CamClay` and `NACC`, whose return map acts
+        within the solve.
+        Implicit steps solve with F = (I + dt ∇v) Fⁿ, whatever `f_update` is.
+    beta : float, optional
+        Only ``"semi-implicit"``: factor of the linear model, 0.5 to 1 (default), or 0, which is ``"explicit"``. With
+        0.5 a step keeps 1/√(1 + ω²dt²/2) of an oscillation; a stiff spinning body needs ``f_update="cayley"`` then.
+    tolerance : float, optional
+        Only implicit: the residual of the solve over that of the velocities vⁿ + dt g, in the norm of the inverse
+        masses; 1e-10 (float32: 1e-4) to 0.1, default 1e-3. The momentum of a free body is conserved to round-off
+        with any. Where contacts act, momentum and the recorded impulses balance to the tolerance.
+    max_iterations : int, optional
+        Only ``"implicit-euler"`` and ``"implicit-midpoint"``: Newton iterations of a step; default 20. A step that
+        does not converge is halved (``dt="auto"``), or raises `mpm.ConvergenceError`.
+    preconditioner : {"mass", "stiffness"}, optional
+        Only implicit: the diagonal matrix of the conjugate gradients. ``"mass"`` (default) conserves momentum to
+        round-off at any tolerance. ``"stiffness"`` adds dt² times an estimate of the stiffness; it needs fewer
+        products where stiff and soft bodies are solved together, and conserves momentum to the tolerance.
+    projection : {"semidefinite", "none"}, optional
+        Only ``"semi-implicit"``: the derivative of the forces in its linear solve. ``"semidefinite"`` (default) makes
+        that of each particle positive semi-definite, so that the solve has a solution at any dt. ``"none"`` takes it
+        as it is: equation (9) of Stomakhin et al. (2013). The two differ where material is compressed, and turns or
+        shears. There the compressive stress speeds turning up under ``"none"``, by the factor
+        1/(1 + 4 dt² τ/(ρ₀ dx²)) per step for a lone particle, and where dt is so long that the system is not
+        positive definite, the step is halved (``dt="auto"``) or raises `mpm.ConvergenceError`.
+    particle_collisions : {"deep", "surface", "off"}
+        Where colliders change the velocity of particles, beside that of nodes. Walls act on nodes alone.
+
+        - ``"deep"``: half a cell below the surface. The nodes inside a collider stop the material that much below its
+          surface on average, so the strain follows the motion up to there. Where less than a cell of the collider is
+          below a particle, it holds the particle at any depth, so that particles do not pass a thin collider.
+        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles never get into a collider. But the
+          strain does not know of it: particles that a moving collider reaches come to lie at the same place, and
+          what it has squeezed does not come back.
+        - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
+
+        Particles of `Rigid` bodies have no strain: colliders hold them from the surface with ``"deep"``, too.
+    dt : "auto" or float
+        Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
+        (`mpm.materials.FibreReinforced`), and halves an explicit step that would compress a particle by more than a
+        fifth: there laws may stiffen beyond the bound. A fixed dt above the bound raises `mpm.InstabilityError` before
+        the step that would use it.
+    max_dt : float, optional
+        Upper limit of the automatic time step [s].
+    allow_unstable : bool
+        Accept a fixed dt above the bound.
+    dtype : {"float64", "float32"}
+        Double precision must resolve positions to dx/1024, single precision to dx/4, everywhere in the domain.
+    threads : int, optional
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
+        not depend on it.
+    on_leave : {"raise", "clamp", "delete"} or mapping
+        The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
+        removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
+        cubic kernel: a cell, the linear kernel: zero), because walls give way that far to a particle under
+        pressure. The rule also holds for positions written to ``particles.x``. `health` counts these particles.
+        Removal ends a `run` or `step` call with a new order of the particles in the core; where particles leave,
+        round-off therefore depends on the division of a run into calls. Nothing leaves at a periodic face:
+        ``particles.x``, also a written one, is wrapped into lower <= x < upper. A mapping by faces or axes, such as
+        ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
+        once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
+    history : int
+        Record the start and every history-th step; 0: nothing.
+    dissipation : bool, optional
+        Keep the books of what the laws dissipate: the live fields ``particles.plastic_dissipation`` and
+        ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the
+        particles and the ``heat`` of laws with a temperature (`JohnsonCook`) [J]. Kinetic + elastic + gravitational
+        energy + both sums is the energy that walls, colliders and body forces have brought in, less what transfers
+        and contacts on the grid dissipate. *Plastic* is what the return map of a law takes from the stored energy,
+        beside plastic flow the viscosity of its flow (Perzyna's of `VonMises`, `HerschelBulkley`); energy that
+        hardening stores is not told apart from it. *Viscous* is the work of viscous stresses (`Fluid`,
+        `Viscoelastic`), of `artificial_viscosity`, and the relaxation of `Viscoelastic`. A law whose stored energy
+        grows with hardening (`Snow`) may count less than 0. `UserLaw` counts as exactly as its stress derives from
+        its energy. Particles evolve with the same bits as without. Only explicit steps.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type, shape or range; the message names it, its value and the allowed range.
+
+    Warns
+    -----
+    UserWarning
+        A collider is thinner than 2 dx on more than a fifth of its surface, or lies outside the domain; particles
+        start in an earlier body, or inside a collider that is no clamp (see `Scene.add_collider`); the linear kernel
+        has an automatic time step.
+
+    References
+    ----------
+    See `Simulation.cite`.
+    """
+
+    __slots__ = ()
+
+    _has_grid = True
+    _resolution = "dx"
+    _looks = GridLooks
+
+    @_check.options(hints=OF_SIMULATION)
+    def __init__(
+        self,
+        scene: _scene.Scene,
+        *,
+        dx: float,
+        particles_per_cell: int | None = None,
+        sampling: str | _check.Unset = numerics.SAMPLING,
+        rng: int | np.random.Generator | _check.Unset = numerics.RNG,
+        volume: str = "sampler",
+        transfer: str = "apic",
+        kernel: str = "quadratic",
+        gradient: str = "mls",
+        flip_ratio: float | _check.Unset = numerics.FLIP_RATIO,
+        xpic_order: int | _check.Unset = numerics.XPIC_ORDER,
+        advect: str | _check.Unset = numerics.ADVECT,
+        f_update: str = "linear",
+        c_damping: float = 0.0,
+        f_bar: bool = False,
+        artificial_viscosity: Sequence[float] | None = None,
+        integrator: str = "explicit",
+        beta: float | _check.Unset = numerics.BETA,
+        tolerance: float | _check.Unset = numerics.TOLERANCE,
+        max_iterations: int | _check.Unset = numerics.MAX_ITERATIONS,
+        preconditioner: str | _check.Unset = numerics.PRECONDITIONER,
+        projection: str | _check.Unset = numerics.PROJECTION,
+        particle_collisions: str = "deep",
+        dt: float | str = "auto",
+        max_dt: float | None = None,
+        allow_unstable: bool = False,
+        dtype: npt.DTypeLike = "float64",
+        threads: int | None = None,
+        on_leave: str | Mapping[str, str] = "raise",
+        history: int = 1,
+        dissipation: bool = False,
+    ) -> None:
+        if not isinstance(scene, _scene.Scene):
+            raise _check.wrong_type("scene", scene, "an mpm.Scene")
+        self._numerics = numerics.check(
+            scene.lower,
+            scene.upper,
+            dx=dx,
+            particles_per_cell=particles_per_cell,
+            sampling=sampling,
+            volume=volume,
+            transfer=transfer,
+            kernel=kernel,
+            gradient=gradient,
+            flip_ratio=flip_ratio,
+            xpic_order=xpic_order,
+            advect=advect,
+            f_update=f_update,
+            c_damping=c_damping,
+            f_bar=f_bar,
+            artificial_viscosity=artificial_viscosity,
+            integrator=integrator,
+            beta=beta,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            preconditioner=preconditioner,
+            projection=projection,
+            particle_collisions=particle_collisions,
+            dt=dt,
+            max_dt=max_dt,
+            allow_unstable=allow_unstable,
+            dtype=dtype,
+            threads=threads,
+            on_leave=on_leave,
+            history=history,
+            dissipation=dissipation,
+        )
+        walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
+        walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
+        if not scene.bodies:
+            raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+        bodies.refuse_unused(
+            scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
+        )
+        _refuse_useless_restitution(scene, [body.material for body in scene.bodies])
+        self._fill_from(bodies.generator(rng))
+        sampled = bodies.sample_all(scene, self._numerics, self._rng)
+        lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
+        prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
+        self._begin(scene, prepared, None if threads is None else self._numerics.threads)
+        for placed in self._colliders:
+            warn_of_thin_or_missing(placed, lower, upper, spacing)
+        for index, one in enumerate(sampled):
+            _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
+            self._insert(one)
+        self._find_volumes()
+
+    def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared], threads: int | None) -> None:
+        """Begin with a core that has no particles yet."""
+        core = numerics.new_core(scene, self._numerics)
+        super().__init__(core, scene, colliders=place(core, colliders), threads=threads)
+
+    @classmethod
+    def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
+        self = cls.__new__(cls)
+        self._numerics = replace(kept.numerics, threads=threads or config.get_num_threads())
+        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts)
+        self._begin(kept.scene, kept.colliders, threads)
+        fill(self._core, kept)
+        return self
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(
+            scene=copy.copy(self._scene),
+            numerics=self._numerics,
+            rng=copy.deepcopy(self._rng),
+            materials=tuple(self._materials),
+            parts=tuple(self._parts),
+            colliders=tuple(placed.prepared for placed in self._colliders),
+            fields=fields_of(self._core),
+            arrays=arrays_of(self._core, self.dimension, self.dtype),
+        )
+
+    @staticmethod
+    def _format() -> Format:
+        from mpm.mpm import snapshots
+
+        return snapshots
+
+    def _admit(self, scene: _scene.Scene) -> None:
+        super()._admit(scene)
+        _refuse_useless_restitution(scene, self._materials)
+
+    def _options(self) -> dict[str, Any]:
+        return asdict(self._numerics)
+
+    def _settings(self) -> tuple[Setting, ...]:
+        every = settings.of(self._scene, self._numerics)
+        if bodies.are_points(self._scene) and not bodies.take_per_cell(self._scene):
+            every = tuple(one for one in every if one.key != "particles_per_cell")
+        return every
+
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
+        """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
+        options = settings.changed_options(self._numerics, changes)
+        scene = changed_scene(self._scene, changes)
+        if bodies.are_points(scene):
+            del options["sampling"]
+            if "particles_per_cell" not in changes and not bodies.take_per_cell(scene):
+                del options["particles_per_cell"]
+        if options.get("sampling", "lattice") != "lattice":
+            options["rng"] = self._sampled_with()
+        return type(self)(scene, threads=self.threads, **options)
+
+    def _interpolated(
+        self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str
+    ) -> _check.FloatArray:
+        dx, kernel, particles = self.dx, self._numerics.scheme.kernel, self.particles
+        x, mass = (np.asarray(particles._copy(field), dtype=np.float64) for field in ("x", "mass"))
+        there = with_images(self._scene, REACH[kernel] * dx, x, mass, values, rank=rank, moves=name == "x")
+        return at_points(points, *there, dx=dx, kind=kernel)
+
+    def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
+        nodes = self.grid
+        return nodes.x, nodes.v
+
+    def _state(self, names: Sequence[str]) -> State:
+        """Omits particles that wait to be deleted."""
+        state = super()._state(names)
+        if "delete" not in walls.fates(self._numerics.on_leave, self.dimension):
+            return state
+        there = self.particles._copy("mass") > 0
+        return state if there.all() else state.of(there)
+
+    def _missing(self, name: str) -> str:
+        if name in DISSIPATIONS and not self._numerics.dissipation:
+            return NOT_KEPT.format(name)
+        return no_owner(name) if name == "Jp" else super()._missing(name)
+
+    # ---- the run ---------------------------------------------------------------------------------------
+
+    def _limit(self) -> str:
+        return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def dx(self) -> float:
+        """Cell size [m]."""
+        return self._numerics.dx
+
+    @property
+    def dtype(self) -> str:
+        """``"float64"`` or ``"float32"``."""
+        return self._numerics.dtype
+
+    @property
+    def grid(self) -> grid.Grid:
+        """Copies of position, mass and velocity of the active nodes after the last step."""
+        return grid.read(self._core, self.dimension)
+
+    def stable_dt(self) -> StableDt:
+        """The bound of the time step in the current state, with its limit and its particle.
+
+        It leaves out colliders. A step in which a collider near material would move farther than a cell is refused:
+        with a fixed dt it raises `mpm.InstabilityError`, which names the collider and the dt that it allows;
+        ``dt="auto"`` halves the step. `mpm.doctor` names fast colliders.
+        """
+        dt, limit, row = self._core.stable_dt()
+        return StableDt(dt, limit, None if row < 0 else row)
+
+    def state_hash(self) -> str:
+        """Hexadecimal digest of all that decides how a run continues; runs that are equal bit for bit share it.
+
+        It covers the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
+        colliders. It leaves out threads, views, recorded data and functions (body forces).
+        """
+        digest = self._digest(
+            numerics.options(self._numerics),
+            repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
+            repr(self._rng.bit_generator.state),
+        )
+        for part in deciding(self._core, self.dimension, self.dtype):
+            digest.update(part)
+        return digest.hexdigest()
+
+    def cite(self) -> str:
+        """References of the methods in use, one per line."""
+        return citations.cite(
+            self._numerics.scheme, self._numerics.integrator, self._materials, collides=bool(self._colliders)
+        )
+
+    def _lines(self) -> Iterator[str]:
+        chosen = self._numerics
+        yield from bodies.listed(self._parts, self._lefts(), self._scene)
+        yield from super()._lines()
+        yield (
+            f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
+            f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})"
+        )
+        solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
+        if chosen.particle_collisions != "deep":
+            solver += f", particle collisions: {chosen.particle_collisions}"
+        yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
+        yield self._machine(chosen.dtype, self._core.memory())
+
+
+def _refuse_useless_restitution(scene: _scene.Scene, materials: Sequence[Material]) -> None:
+    if not any(material._row["rigid"] for material in materials):
+        refuse_restitution(
+            scene.walls,
+            scene.colliders,
+            "bodies of mpm.materials.Rigid rebound by it, and there is none; elastic bodies rebound by themselves",
+        )

@@ -1,0 +1,144 @@
+"""The complete state of a simulation in parts, for checkpoints, copies and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core
+from mpm.base import fieldtable
+from mpm.materials.laws import Material
+from mpm.mpm.numerics import Numerics
+from mpm.scene.colliders import Prepared
+from mpm.scene.scene import Body, Scene
+from mpm.solver.populated import Gone
+
+__all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
+
+Array = npt.NDArray[Any]
+
+GROUP_COLUMNS = 11  # of csrc/mpm/snapshot.h
+BOOK_COLUMNS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A body as it was sampled: what `repr` tells of it."""
+
+    body: Body
+    particles: int
+    mass: float
+    volume: float
+    first_id: int
+
+    @property
+    def name(self) -> str:
+        """Of the body."""
+        return self.body.name
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A simulation without its threads, views and scratch.
+
+    `fields` are those that users have added. `arrays` are those of the core, see ``csrc/mpm/snapshot.h``:
+    particles in the order in which they are kept.
+    """
+
+    scene: Scene
+    numerics: Numerics
+    rng: np.random.Generator
+    materials: tuple[Material, ...]
+    parts: tuple[Part | Gone, ...]
+    colliders: tuple[Prepared, ...]
+    fields: tuple[fieldtable.Row, ...]
+    arrays: dict[str, Array]
+
+
+def _layout(
+    core: _core.Simulation, dimension: int, dtype: str, counts: tuple[int, int, int]
+) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
+    groups, n, records = counts
+    columns = core.history_names()
+    colliders = sum(name.startswith("impulse:") for name, _ in columns)
+    numbers, counters = _core.snapshot_names()
+    rows = [row for row in core.fields() if row["kept"]]
+    fields = {row["name"]: (dtype, (n, *fieldtable.shape(row["rank"], dimension))) for row in rows}
+    own = [row["name"] for row in rows if row["owner"] == "core"]
+    return {
+        "groups": ("int32", (groups, GROUP_COLUMNS)),
+        **{name: fields.pop(name) for name in own},
+        "row": ("int32", (n,)),
+        "id": ("int64", (n,)),
+        "history": ("float64", (records, sum(width for _, width in columns))),
+        "books": ("float64", (colliders, BOOK_COLUMNS)),
+        "numbers": ("float64", (len(numbers),)),
+        "counters": ("int64", (len(counters),)),
+        **fields,
+    }
+
+
+def fields_of(core: _core.Simulation) -> tuple[fieldtable.Row, ...]:
+    """The rows that users have added to the table of fields."""
+    return tuple(row for row in core.fields() if row["owner"] == "user")
+
+
+def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, Array]:
+    """The arrays of the core, after reading in what was written through views."""
+    given = core.snapshot()
+    width = sum(columns for _, columns in core.history_names())
+    counts = (
+        len(given["groups"]) // (4 * GROUP_COLUMNS),
+        len(given["id"]) // 8,
+        len(given["history"]) // (8 * width),
+    )
+    return {
+        name: np.frombuffer(given[name], dtype=kind).reshape(shape)
+        for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
+    }
+
+
+def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[bytes]:
+    """What of the core decides how a run continues: not what was recorded, nor the counters of its health."""
+    arrays = arrays_of(core, dimension, dtype)
+    for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+        clock = zip(names, arrays.pop(kind).tolist(), strict=True)
+        yield repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
+    for name in sorted(arrays.keys() - {"history", "books"}):
+        yield name.encode()
+        yield arrays[name].tobytes()
+
+
+def fill(core: _core.Simulation, kept: Snapshot) -> None:
+    """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
+    for material in kept.materials:
+        core.add_material(*material._core_arguments)
+    for row in kept.fields:
+        core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
+    restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)
+
+
+def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: dict[str, Array]) -> None:
+    """Hand arrays to a new core.
+
+    Raises
+    ------
+    ValueError
+        They are not those of such a simulation.
+    """
+    for name in ("groups", "id", "history"):
+        if name not in arrays or not arrays[name].ndim:
+            raise ValueError(f"{name} is missing")
+    counts = len(arrays["groups"]), len(arrays["id"]), len(arrays["history"])
+    expected = _layout(core, dimension, dtype, counts)
+    if arrays.keys() != expected.keys():
+        raise ValueError(f"the state has the arrays {', '.join(arrays)}, not {', '.join(expected)}")
+    for name, (kind, shape) in expected.items():
+        if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
+            raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}")
+    core.restore({name: np.require(array, requirements=["C", "A"]) for name, array in arrays.items()})

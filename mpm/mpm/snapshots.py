@@ -1,0 +1,208 @@
+"""Converts the snapshot of a simulation to a tree and arrays, and back, for checkpoints and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core
+from mpm.base import _check, fieldtable
+from mpm.io import generators, kept
+from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
+from mpm.materials.laws import Material
+from mpm.mpm import numerics
+from mpm.mpm.snapshot import Part, Snapshot
+from mpm.scene.colliders import Collider, Prepared
+from mpm.scene.scene import Body, Scene
+from mpm.solver.particles import RESERVED
+from mpm.solver.populated import Gone
+
+__all__ = ["describe", "quantities", "restore"]
+
+Array = npt.NDArray[Any]
+NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
+BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/mpm/memory/particles.h
+
+
+def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+    """See `mpm.solver.keeping.Format.describe`."""
+    generators.check(snapshot.rng)
+    return _described(snapshot)
+
+
+def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+    writer = Writer()
+    bodies, colliders = snapshot.scene.bodies, snapshot.scene.colliders
+    numbers, counters = _core.snapshot_names()
+    tree = {
+        "scene": writer.scene(snapshot.scene),
+        "numerics": numerics.options(snapshot.numerics),
+        "rng": generators.describe(snapshot.rng, writer),
+        "materials": [writer.material(material) for material in snapshot.materials],
+        "parts": [_part(part, bodies, writer) for part in snapshot.parts],
+        "colliders": [
+            {
+                "collider": _index(one.collider, colliders, writer.fields),
+                "nodes": writer.array(one.nodes),
+                "numbers": writer.array(one.numbers),
+                "reference": writer.array(one.reference),
+            }
+            for one in snapshot.colliders
+        ],
+        "clock": {"numbers": numbers, "counters": counters},
+    }
+    if snapshot.fields:
+        tree["fields"] = [fieldtable.declared(row) for row in snapshot.fields]
+    return tree, kept.joined(writer.arrays, snapshot.arrays)
+
+
+def _part(part: Part | Gone, bodies: tuple[Body, ...], writer: Writer) -> Tree:
+    if isinstance(part, Gone):
+        return asdict(part)
+    return {
+        "body": _index(part.body, bodies, writer.fields),
+        "particles": part.particles,
+        "mass": part.mass,
+        "volume": part.volume,
+        "first_id": part.first_id,
+    }
+
+
+def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
+    """The index of an object of the scene; an object that only the simulation has is described instead."""
+    places = [index for index, other in enumerate(things) if other is thing]
+    return places[0] if places else describe(thing)
+
+
+def restore(tree: Tree, arrays: Arrays) -> Snapshot:
+    """See `mpm.solver.keeping.Format.restore`."""
+    described, state = kept.parted(arrays)
+    reader = Reader(described)
+    scene = reader.scene(tree["scene"])
+    materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
+    # Options that an older version did not have get their defaults.
+    options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
+    if options.get("beta") == 0:  # an older version kept options that beta = 0 does not use
+        options = {k: v for k, v in options.items() if k not in ("tolerance", "preconditioner")}
+    return Snapshot(
+        scene=scene,
+        numerics=numerics.check(scene.lower, scene.upper, **options),
+        rng=generators.restore(tree["rng"], reader),
+        materials=materials,
+        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
+        colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
+        fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
+        arrays=_state(mapping(tree["clock"], "clock"), state),
+    )
+
+
+def _state(clock: Tree, state: Arrays) -> Arrays:
+    """The arrays of the core; entries of its clock that an older version did not have are 0."""
+    for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
+        given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
+        if not given.keys() <= set(names):
+            raise ValueError(f"{kind} has entries that this version does not know")
+        state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
+    return state
+
+
+def _parts(
+    entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...]
+) -> Iterator[Part | Gone]:
+    taken: set[str] = set()
+    next_id = 0
+    for entry in entries:
+        given = mapping(entry, "part")
+        if gone := Gone.restored(given, taken, next_id):
+            taken.add(gone.name)
+            next_id = gone.first_id + 1
+            yield gone
+            continue
+        body: Body = _which(
+            given["body"], scene.bodies, lambda tree: reader.body(tree, scene.dimension, taken)
+        )
+        if body.material not in materials:
+            raise ValueError(f"the material of {_check.shown(body.name)} is not among the materials")
+        taken.add(body.name)
+        part = Part(
+            body,
+            _check.integer("particles", given["particles"], low=1),
+            _check.number("mass", given["mass"], low=0),
+            _check.number("volume", given["volume"], low=0),
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # missing in older files
+        )
+        next_id = part.first_id + part.particles
+        yield part
+
+
+def _field(entry: object) -> fieldtable.Row:
+    given = mapping(entry, "field")
+    return fieldtable.row(
+        _check.text("name", given["name"]),
+        _check.choice("rank", given["rank"], fieldtable.RANKS),
+        _check.text("unit", given["unit"]),
+        initial=_check.number("initial", given["initial"]),
+    )
+
+
+def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
+    given = mapping(tree, "collider")
+    collider: Collider = _which(
+        given["collider"], scene.colliders, lambda other: reader.collider(other, scene.dimension, set())
+    )
+    return Prepared(
+        collider,
+        np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64),
+        _check.array("numbers", reader.value(given["numbers"]), (None,)),
+        _check.array("reference", reader.value(given["reference"]), (scene.dimension,)),
+    )
+
+
+def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:
+    if type(entry) is int:
+        return things[_check.integer("index", entry, low=0, high=len(things) - 1)]
+    return read(entry)
+
+
+def quantities(snapshot: Snapshot) -> dict[str, Any]:
+    """See `mpm.solver.keeping.Format.quantities`: what was described, and the state particle by particle, row by
+    row."""
+    tree, arrays = _described(snapshot)
+    clock = tree.pop("clock")
+    # By name, not by index, so that an object in only one of two simulations does not shift the others.
+    tree["materials"] = {str(number): material for number, material in enumerate(tree["materials"])}
+    tree["parts"] = {
+        part.name: {name: entry[name] for name in ("particles", "mass", "volume") if name in entry}
+        for part, entry in zip(snapshot.parts, tree["parts"], strict=True)
+    }
+    tree["colliders"] = {
+        one.collider.name: {name: entry[name] for name in ("nodes", "numbers", "reference")}
+        for one, entry in zip(snapshot.colliders, tree["colliders"], strict=True)
+    }
+    found = dict(kept.leaves(tree, "", arrays))
+    found.update(_particles(snapshot))
+    for kind, names in clock.items():
+        found.update(zip(names, snapshot.arrays[kind].tolist(), strict=True))
+    found["history"], found["impulses"] = snapshot.arrays["history"], snapshot.arrays["books"]
+    return found
+
+
+def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
+    arrays, chosen, d = snapshot.arrays, snapshot.numerics, snapshot.scene.dimension
+    row, groups = arrays["row"], arrays["groups"]
+    by_row = np.argsort(row)
+    counts = groups[:, 4]
+    block = np.repeat(groups[:, :d], counts, axis=0)[by_row]
+    yield "particles.id", arrays["id"]
+    yield "particles.material", np.repeat(groups[:, 3], counts)[by_row]
+    for name in (name for name in arrays if name not in NOT_FIELDS):
+        yield f"particles.{name}", arrays[name][by_row]
+    cells = arrays["x"][by_row]
+    metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
+    yield "particles.x", kept.Places(block, cells, metres)
+    yield "particles.order", row
+    yield "particles.blocks", groups

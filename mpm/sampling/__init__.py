@@ -1,0 +1,1 @@
+"""Particles in shapes: lattices, random and blue-noise samples, the volumes of points."""

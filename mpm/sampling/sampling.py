@@ -1,0 +1,271 @@
+"""Sampling: fills a shape with particles.
+
+Candidates belong to the grid's cells, not to the shape: cell (i, j, k) spans lower + i·dx to lower + (i + 1)·dx along
+x, and so on. A candidate is kept if its own position is inside the shape. Its volume comes from the part of the
+cell that the shape fills (`mpm.sampling.filling`), and all volumes together are that of the shape.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpm.base import _check
+from mpm.memory import MOST_ROWS
+from mpm.sampling import bluenoise, pointvolumes
+from mpm.sampling.filling import Filler, Filling
+from mpm.shapes import Box, Points, Shape
+from mpm.shapes.arguments import brief
+from mpm.shapes.volumes import Volume, volume_within
+
+Floats = NDArray[np.float64]
+
+COARSE = 0.5  # of the shape's volume: so far may the number of particles be off without a warning
+UNSURE = 0.01  # relative error of a measured volume that causes a warning
+CHUNK = 1 << 18  # candidate points that are checked together
+MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
+MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
+
+
+def sample(
+    shape: Shape,
+    *,
+    lower: Floats,
+    upper: Floats,
+    dx: float,
+    particles_per_cell: int,
+    sampling: str,
+    rng: np.random.Generator,
+    body: str,
+    size: str = "dx",
+    scaled: bool = True,
+    room: int = MOST_ROWS,
+    present: int = 0,
+) -> tuple[Floats, Floats]:
+    """Fill a shape with particles. The arguments are those that `mpm.mpm.numerics.check` and `mpm.Scene` have checked.
+
+    Parameters
+    ----------
+    shape
+        What to fill. Shapes without end are clipped to the domain; others must lie in it. The particles of
+        `Points` are its own.
+    lower, upper : (d,) ndarray
+        The domain [m]; cells count from `lower`.
+    dx
+        Width of a cell [m].
+    particles_per_cell
+        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``; the mean for ``"poisson"``.
+    sampling
+        ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
+        middles of the sub-cells; ``"random"``: random points of the cell; ``"poisson"``: random points that keep a
+        distance from each other, in a tile that repeats.
+    rng
+        It is advanced. The same one gives the same points.
+    body
+        Whose shape it is: a name for messages.
+    size
+        What users call `dx`.
+    scaled
+        Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
+    room, present
+        How many particles this machine can hold, and how many of them are there already.
+
+    Returns
+    -------
+    x : (n, d) float64
+        Positions [m], cell by cell in lexicographic order.
+    volume : (n,) float64
+        [m³; in 2-D m²]: dx^d / particles_per_cell each where the shape fills the cells; where it cuts one, the filled
+        part is shared by the particles there. The sum is the volume of the shape in the domain; of `Points`, what they
+        say.
+
+    Raises
+    ------
+    ValueError
+        The shape sticks out of the domain, no particle falls into it.
+    MemoryError
+        There would be more particles than the machine can hold.
+
+    Warns
+    -----
+    UserWarning
+        So few particles fall into the shape, or so many, that they resolve it badly, or its volume is known to less
+        than a hundredth.
+
+    References
+    ----------
+    Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
+    """
+    dim, domain = shape.dimension, Box(lower, upper)
+    side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
+    cells = np.rint((domain.upper - domain.lower) / dx)
+    each = dx**dim / particles_per_cell
+    of_body = f" of {body!r}"
+    _refuse_outside(shape, domain, dx, of_body)
+    if isinstance(shape, Points):
+        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
+        return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each)
+
+    expected = shape._volume()
+    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m")
+    first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
+    extent = np.maximum(last - first, 0)
+    if extent.prod(dtype=float) >= 2**53:
+        raise ValueError(
+            f"{size}: expected one that divides the box around a shape into 1 to 2^53 cells, got {dx:g}"
+        )
+    filler, filling = Filler(shape, domain.lower, dx, side), Filling(extent, each)
+    noise = bluenoise.tile(dim, particles_per_cell, rng) if sampling == "poisson" else None
+    kept = [np.empty((0, dim))]
+    count = 0
+    step = CHUNK // particles_per_cell
+    for begin in range(0, int(extent.prod()), step):
+        index = np.arange(begin, min(begin + step, int(extent.prod())))
+        cell = first + np.stack(np.unravel_index(index, extent), axis=1)
+        x, owner = _candidates(cell, domain, dx, particles_per_cell, side, sampling, rng, noise)
+        inside = shape.contains(x)
+        kept.append(x[inside])
+        number = np.bincount(owner, minlength=len(cell))
+        filling.add(index, filler.shares(cell), number, np.bincount(owner[inside], minlength=len(cell)))
+        count += len(kept[-1])
+        _refuse_too_many(count, room, present, f"{size} = {dx:g} m")
+    x = np.concatenate(kept)
+    if not len(x):
+        raise ValueError(_nothing(shape, dx, domain, of_body, size))
+    if not scaled:
+        _warn_if_coarse(shape, domain, len(x) * each, f"particles{of_body} have", f"{size} = {dx:g}", size)
+        return x, np.full(len(x), each)
+    return x, filling.volumes(_total(shape, domain, dx, len(x) * each, of_body))
+
+
+def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -> float | None:
+    """The volume that the particles shall have; None if nothing is known. Warns if they resolve the shape badly."""
+    found = _warn_if_coarse(
+        shape,
+        domain,
+        sampled,
+        f"particles{of_body} would have",
+        f"dx = {dx:g}",
+        "dx or more particles_per_cell",
+    )
+    if not found.value:
+        return None
+    if found.error > UNSURE:
+        warnings.warn(
+            f"shape{of_body}: the volume of {shape!r} is known to {found.error:.1%} only: {found.value:.6g}",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+    return found.value
+
+
+def _warn_if_coarse(
+    shape: Shape, domain: Box, sampled: float, would: str, given: str, smaller: str
+) -> Volume:
+    """The volume of a shape; warns if that of its particles is far off."""
+    found = volume_within(shape, domain.lower, domain.upper)
+    if found.value and abs(sampled / found.value - 1) > COARSE:
+        unscaled = " if they were not scaled" * would.endswith("would have")
+        warnings.warn(
+            f"{would} {sampled / found.value:.3g} times the volume of {shape!r}{unscaled}: it is too small for {given}"
+            f"; choose a smaller {smaller}",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
+    return found
+
+
+def _refuse_too_many(count: float, room: int, present: int, given: str) -> None:
+    if count + present > room:
+        beside = f" beside the {present:.3g} of other bodies" * (present > 0)
+        raise MemoryError(
+            f"{given}: {'more than ' * (count + present < 1.01 * room)}{count:.3g} particles{beside}; "
+            f"this machine holds at most {room:.3g}"
+        )
+
+
+def _candidates(
+    cell: NDArray[np.int64],
+    domain: Box,
+    dx: float,
+    per_cell: int,
+    side: int,
+    sampling: str,
+    rng: np.random.Generator,
+    noise: bluenoise.Tile | None,
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The points (n, d) of the cells (m, d), inside the shape or not, and the number of its cell for each (n,)."""
+    dim = domain.dimension
+    if noise is not None:
+        place, count = noise.candidates(cell)
+        owner = np.repeat(np.arange(len(cell)), count)
+    else:
+        owner = np.repeat(np.arange(len(cell)), per_cell)
+        if sampling == "lattice":
+            u = np.full((len(cell), per_cell, dim), 0.5)
+        else:
+            u = MARGIN + (1 - 2 * MARGIN) * rng.random((len(cell), per_cell, dim))
+        if sampling == "random":
+            place = cell[:, None, :] + u
+        else:
+            sub = np.stack(np.unravel_index(np.arange(per_cell), (side,) * dim), axis=1)
+            place = (cell[:, None, :] * side + sub) + u
+    x: Floats = domain.lower + place.reshape(-1, dim) * (dx / side)
+    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower)), owner
+
+
+def _cell_range(
+    shape: Shape, domain: Box, dx: float, cells: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cells first <= i < last that the shape's bounds reach."""
+    lower, upper = shape.bounds
+    first = np.floor(np.clip((lower - domain.lower) / dx + MARGIN, 0, cells)).astype(np.int64)
+    last = np.ceil(np.clip((upper - domain.lower) / dx - MARGIN, 0, cells)).astype(np.int64)
+    return first, last
+
+
+def _refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
+    """Raise ValueError if a shape of finite size has points outside the domain."""
+    lower, upper = shape.bounds
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        return
+    slack = 1e-9 * dx + 4 * np.spacing(np.maximum(np.abs(domain.lower), np.abs(domain.upper)))
+    if ((lower >= domain.lower - slack) & (upper <= domain.upper + slack)).all():
+        return
+    if not shape._exact_bounds:  # its box may be too large, so check the shape itself
+        count = np.clip(np.ceil((upper - lower) / dx), 1, 64 if shape.dimension == 3 else 512).astype(
+            np.int64
+        )
+        index = np.stack(np.unravel_index(np.arange(count.prod()), count), axis=1)
+        x = lower + (upper - lower) * (index + 0.5) / count
+        outside = ((x < domain.lower - slack) | (x > domain.upper + slack)).any(axis=1)
+        if not shape.contains(x[outside]).any():
+            return
+    remedy = "move it" if isinstance(shape, Points) else "move it, or cut it with shape & Box(lower, upper)"
+    remedy = if_in_millimetres(shape, domain.lower, domain.upper) or remedy
+    raise ValueError(
+        f"shape{of_body}: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
+        f"{brief(domain.lower)} to {brief(domain.upper)}; {remedy}"
+    )
+
+
+def if_in_millimetres(shape: Shape, lower: Floats, upper: Floats) -> str:
+    """What helps if a shape is so much larger than a domain that its lengths must be in millimetres; else nothing."""
+    low, high = shape.bounds
+    times = float((high - low).max() / (upper - lower).max())
+    return (
+        f"it is {times:.3g} times as large: is it in millimetres? Then use shape.scale(1e-3)"
+        if MILLIMETRES <= times < np.inf
+        else ""
+    )
+
+
+def _nothing(shape: Shape, dx: float, domain: Box, of_body: str, size: str) -> str:
+    lower, upper = shape.bounds
+    extent = np.minimum(upper, domain.upper) - np.maximum(lower, domain.lower)
+    none = f"no particle falls into {shape!r} with {size} = {dx:g} m"
+    if (extent < 2 * dx).any() and (extent > 0).all():
+        return f"shape{of_body}, {size}: {size} is larger than the body: {none}"
+    return f"shape{of_body}: {none}: it is empty, or outside the domain"

@@ -1,0 +1,335 @@
+"""Colliders, which push material and are not pushed back, and the description of their shapes for the core."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core
+from mpm import motion as _motion
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.sampling.sampling import if_in_millimetres
+from mpm.scene.walls import CONTACT_WORDS, FRICTIONAL, RULES, Wall, checked_restitution
+from mpm.shapes import Shape
+from mpm.shapes.distances import describe
+
+__all__ = ["Collider"]
+
+OF_COLLIDER = {"velocity": "motion=mpm.motion.Linear({}) moves it"}
+SEEDS = 20_000  # starting points of the search for a collider's surface
+THIN = 2.0  # cells; thinner colliders leak
+THIN_SHARE = 0.2  # of the surface may be thin, because edges and tips are
+CHUNK = 1 << 20  # particles that are checked together
+DEEP = 0.5  # cells; particles may start this deep inside
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Collider:
+    """A rigid obstacle with a prescribed motion. Made by `Scene.add_collider`."""
+
+    shape: Shape
+    contact: str
+    friction: float
+    motion: _motion.Motion | None
+    name: str
+    restitution: float = 0.0
+
+    def __repr__(self) -> str:
+        friction = f", friction={self.friction:g}" if self.friction else ""
+        motion = f", {self.motion!r}" if self.motion is not None else ""
+        restitution = f", restitution={self.restitution:g}" if self.restitution else ""
+        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{motion}"
+
+
+def make_collider(
+    shape: object,
+    *,
+    contact: object,
+    friction: object,
+    motion: object,
+    name: object,
+    restitution: object = 0.0,
+    dimension: int,
+    taken: set[str],
+) -> Collider:
+    """Check the arguments of `Scene.add_collider`."""
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if shape.dimension != dimension:
+        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if not shape._has_inside:
+        raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
+    rule = _check.choice("contact", contact, RULES, CONTACT_WORDS)
+    coefficient = _check.number("friction", friction, low=0)
+    if coefficient and rule not in FRICTIONAL:
+        raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
+    rebound = checked_restitution(restitution, rule, "collider")
+    if motion is not None and not isinstance(motion, _motion.Motion):
+        tabulate = "mpm.motion.Keyframes.of(f, until=, interval=) of a function, " if callable(motion) else ""
+        raise _check.wrong_type("motion", motion, f"one of mpm.motion, {tabulate}or None")
+    if motion is not None and motion.dimension != dimension:
+        raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
+    title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
+    return Collider(shape, rule, coefficient, motion, title, rebound)
+
+
+def refuse_restitution(walls: Mapping[str, Wall], colliders: Sequence[Collider], why: str) -> None:
+    """Raise ValueError if a wall or collider has a restitution, and say why none can have."""
+    surfaces = [(f"walls[{face!r}]", wall.restitution) for face, wall in walls.items()]
+    surfaces += [(f"collider {one.name!r}", one.restitution) for one in colliders]
+    for name, restitution in surfaces:
+        if restitution:
+            raise ValueError(f"restitution = {restitution:g} of {name}: must be 0: {why}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A collider in the terms of the core: the nodes and numbers of its shape (`Program`), its reference point."""
+
+    collider: Collider
+    nodes: npt.NDArray[np.int64]
+    numbers: FloatArray
+    reference: FloatArray
+    hint: str = ""  # an addition to warnings about it
+
+    @property
+    def motion(self) -> _motion.Prescription:
+        """How it moves."""
+        motion = self.collider.motion
+        return _motion.Prescription("none") if motion is None else motion._describe()
+
+    def held(self, time: float) -> _motion.Prescription:
+        """At rest where it is at a time [s]; its shape must not change with time."""
+        motion = self.collider.motion
+        return _motion.Prescription("none") if motion is None else motion._held(time)
+
+
+def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
+    """What the core needs to know of a collider, in a domain with cells of dx [m]."""
+    motion = collider.motion
+    about = None if motion is None else motion._describe().about
+    reference = reference_point(collider.shape, lower, upper) if about is None else about
+    region = (lower, upper) if motion is None else motion._sweep(lower, upper, reference)
+    millimetres = if_in_millimetres(collider.shape, lower, upper)
+    hint = f"; {millimetres}" if millimetres else ""
+    try:
+        program = describe(collider.shape, dx, region)
+    except ValueError as error:
+        raise ValueError(f"{error} (collider {collider.name!r}{hint})") from None
+    return Prepared(collider, program.nodes, program.numbers, reference, hint)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Placed:
+    """A collider in a core, at a time [s]; None: at the core's."""
+
+    core: _core.Core | _core.Colliders
+    index: int
+    prepared: Prepared
+    digest: bytes
+    time: float | None = None
+
+    @property
+    def collider(self) -> Collider:
+        """As it was described."""
+        return self.prepared.collider
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is elsewhere at other times."""
+        return self.collider.motion is not None or self.collider.shape._only_collides
+
+    def at(self, time: float) -> Placed:
+        """The same collider where it is at a time [s]."""
+        return replace(self, time=time)
+
+    def distance(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Signed distance (m,) [m] and normal (m, d) at x (m, d) [m]."""
+        points = np.ascontiguousarray(x, dtype=np.float64)
+        time = self.core.time if self.time is None else self.time
+        phi, normal = self.core.collider_distance(self.index, points, time)
+        return np.frombuffer(phi).copy(), np.frombuffer(normal).reshape(x.shape).copy()
+
+
+def place(
+    core: _core.Core | _core.Colliders,
+    prepared: Sequence[Prepared],
+    *,
+    held: float | None = None,
+    first: int = 0,
+) -> list[Placed]:
+    """Hand colliders to a core that has `first` of them; `held`: at rest where they are at that time [s]."""
+    placed = []
+    for index, one in enumerate(prepared, first):
+        collider, motion = one.collider, one.motion if held is None else one.held(held)
+        core.add_collider(
+            collider.name,
+            collider.contact,
+            collider.friction,
+            collider.restitution,
+            one.nodes,
+            one.numbers,
+            [*one.reference.tolist(), 0.0][:3],
+            motion.kind,
+            motion.vector,
+            motion.frequency,
+            np.zeros((0, 7)) if motion.keys is None else motion.keys,
+        )
+        placed.append(Placed(core, index, one, _digest(one)))
+    return placed
+
+
+def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension: int) -> FloatArray:
+    """The answer of `Solver.collider_distance`."""
+    names = [one.collider.name for one in posed]
+    if not names:
+        raise ValueError(f"name = {_check.shown(name)}: the scene has no colliders")
+    chosen = names.index(_check.choice("name", name, names))
+    return posed[chosen].distance(_check.array("x", x, (None, dimension)))[0]
+
+
+def warn_of_thin_or_missing(
+    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, resolution: str = "dx"
+) -> None:
+    """Warn about a collider that material can pass, or never meets, at the beginning; `resolution` names dx."""
+    flaw = flaw_of(placed, lower, upper, dx, resolution)
+    if flaw:
+        _warn(flaw)
+
+
+def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, resolution: str = "dx") -> str:
+    """What is wrong with a collider that material can pass, or never meets; nothing if it is sound."""
+    surface, normal, any_inside = _surface(placed, lower, upper, dx)
+    name, resting = placed.collider.name, placed.collider.motion is None
+    if not len(surface):
+        if not any_inside and resting and not placed.collider.shape._only_collides:
+            return f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}"
+        return ""
+    thickness = np.full(len(surface), np.inf)
+    for cells in np.arange(0.25, THIN, 0.25)[::-1]:
+        within, _ = placed.distance(surface - cells * dx * normal)
+        thickness[within > 0] = cells * dx
+    thin = np.isfinite(thickness)
+    if thin.mean() > THIN_SHARE:
+        return (
+            f"collider {name!r} is thinner than {THIN:g} {resolution} = {THIN * dx:.2g} m over "
+            f"{100 * thin.mean():.0f} % of its surface, down to {thickness.min():.2g} m or less: material leaks "
+            f"through it; choose a smaller {resolution} or a thicker shape"
+        )
+    return ""
+
+
+def fastest(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float) -> float:
+    """A bound of the speed from the present time on [m/s] of a collider's surface, what of it is in the domain now."""
+    motion, shape = placed.collider.motion, placed.collider.shape
+    now = placed.core.time if placed.time is None else placed.time
+    own = shape._fastest(now)
+    if motion is None:
+        return own
+    surface, _, _ = _surface(placed, lower, upper, dx)
+    moved, _ = motion._pose(now)
+    return own + motion._fastest(now, surface - (placed.prepared.reference + moved))
+
+
+def approach(placed: Placed, x: FloatArray, later: float) -> FloatArray:
+    """How fast the surface comes nearer to x (m, d), on average until `later` [s] after the present time (m,) [m/s]."""
+    now = placed.core.time if placed.time is None else placed.time
+    return np.asarray((placed.distance(x)[0] - placed.at(now + later).distance(x)[0]) / later)
+
+
+def refuse_pointless(
+    placed: Sequence[Placed], index: int, lower: FloatArray, upper: FloatArray, size: float
+) -> None:
+    """Raise ValueError where fluid can meet a collider without particles, on points that no earlier collider covers."""
+    surface, _, _ = _surface(placed[index], lower, upper, size)
+    for earlier in placed[:index]:
+        surface = surface[earlier.distance(surface)[0] > 0]
+    if len(surface):
+        raise ValueError(
+            f"collider {placed[index].collider.name!r}: shape = {_check.shown(placed[index].collider.shape)}: has no "
+            f"point of the lattice with spacing = {size:g}, so fluid would pass it; must be thicker"
+        )
+
+
+def _surface(
+    placed: Placed, lower: FloatArray, upper: FloatArray, dx: float
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Points of a collider's surface in the domain with their normals, and whether any point of it is inside."""
+    d = len(lower)
+    spacing = max(dx, (float(np.prod(upper - lower)) / SEEDS) ** (1 / d))
+    while np.prod(np.ceil((upper - lower) / spacing) + 1) > 4 * SEEDS:  # slender domains
+        spacing *= 2
+    axes = [
+        np.linspace(low, high, 1 + int(np.ceil((high - low) / spacing)))
+        for low, high in zip(lower, upper, strict=True)
+    ]
+    x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+    phi, normal = placed.distance(x)
+    any_inside = bool((phi <= 0).any())
+    # Projected points from far away would gather at edges and tips.
+    near = np.abs(phi) < 2 * spacing
+    x, phi, normal = x[near], phi[near], normal[near]
+    with np.errstate(invalid="ignore"):  # shapes may be too large for distances
+        for _ in range(16):  # shapes may return a bound of the distance, so one step is not enough
+            x = x - phi[:, None] * normal
+            phi, normal = placed.distance(x)
+        on_it = (np.abs(phi) < 1e-3 * dx) & (x >= lower).all(axis=1) & (x <= upper).all(axis=1)
+    return x[on_it], normal[on_it], any_inside
+
+
+def warn_of_particles_inside(
+    placed: list[Placed], x: FloatArray, body: str, dx: float, what: str = "particles"
+) -> None:
+    """Warn about particles, or nodes, of a body that begin deep inside a collider. A sticky one holds what is in it, as
+    a clamp does: it is meant, unless it holds the whole body."""
+    for one in placed:
+        count = count_inside(one, x, DEEP * dx)
+        if count and not (one.collider.contact == "sticky" and count < len(x)):
+            _warn(
+                f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
+                f"with it or are squeezed{one.prepared.hint}"
+            )
+
+
+def count_inside(placed: Placed, x: FloatArray, depth: float = 0.0) -> int:
+    """How many of the points x (n, d) are inside, deeper than `depth` [m]."""
+    parts = (x[first : first + CHUNK] for first in range(0, len(x), CHUNK))
+    return sum(int((placed.distance(part)[0] < -depth).sum()) for part in parts)
+
+
+def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
+    """Warn about particles or nodes at x (n, d) [m] that a collider meets deep inside when it is added."""
+    count = count_inside(placed, x, DEEP * dx)
+    if count and not (placed.collider.contact == "sticky" and count < len(x)):
+        _warn(
+            f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: they move with it "
+            f"or are squeezed{placed.prepared.hint}"
+        )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=_check.levels_to_caller())
+
+
+def reference_point(shape: Shape, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The middle of a shape's bounds; of the domain along axes where it has no end."""
+    low, high = shape.bounds
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        return np.where(bounded, low / 2 + high / 2, (lower + upper) / 2)
+
+
+def _digest(prepared: Prepared) -> bytes:
+    collider, motion = prepared.collider, prepared.motion
+    parts = (prepared.nodes, prepared.numbers, prepared.reference)
+    digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
+    digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
+    digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
+    digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
+    return digest.digest()

@@ -1,0 +1,217 @@
+"""Contact rules of the domain's faces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpm.base import _check
+
+RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
+CONTACTS = (*RULES, "mirror", "periodic")
+FEWEST_PERIODIC_CELLS = 4  # so that the widest kernel touches no node twice
+FRICTIONAL = ("slip", "separate")
+REBOUNDING = "separate"  # the contact that may have a restitution
+FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
+# What users may take for names of contacts.
+CONTACT_WORDS = {
+    **dict.fromkeys(("fixed", "clamped", "no-slip", "no_slip", "noslip"), "sticky"),
+    **dict.fromkeys(("free-slip", "free_slip", "frictionless", "roller"), "slip"),
+    **dict.fromkeys(("friction", "frictional"), "separate"),
+}
+# Names of faces in words; the last axis points up.
+IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
+UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
+
+
+@_check.strict_options
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """How one face of the domain acts on the material that reaches it.
+
+    Parameters
+    ----------
+    contact : {"sticky", "slip", "separate", "mirror", "periodic"}
+        ``"sticky"``: v = 0. ``"slip"``: v·n = 0, both ways. ``"separate"``: only motion into the wall is
+        removed, so that material may leave it again. ``"mirror"``: a plane of symmetry; material at it moves
+        as half of a body of twice the size does, v·n = 0 on the plane and no particle crosses it.
+        ``"periodic"``: this face and the one opposite are one; what leaves there comes in here.
+
+        The first three set the velocity of the nodes at and beyond the face, which is of first order in dx where
+        material rests against it; mirror and periodic faces are of the order of the kernel.
+    friction : float, optional, keyword
+        Coulomb's coefficient, >= 0, for ``"slip"`` and ``"separate"``: the tangential velocity is reduced by
+        at most `friction` times the normal velocity that was removed. At edges all walls act at once. Default 0.
+    restitution : float, optional, keyword
+        Newton's coefficient e, 0 to 1, of impacts of `Rigid` bodies on a ``"separate"`` wall. A body whose particle
+        comes within reach of the face with the normal velocity v_n < 0 leaves with −e v_n there; the reach is 1.5
+        cells (cubic kernel: 2, linear kernel: 1). `friction` then takes at most `friction` times the impulse of the
+        impact. With 1 and without friction, an impact keeps the energy. A body that meets several surfaces at once
+        has the least e of theirs. Bodies slower than what they gain in four steps of free fall, or in a fall by
+        dx/100, come to rest as with 0. Default 0: a body springs back with 0.2 to 0.45 of its speed, by the nodes
+        alone. Other materials have no use for e, because only their layer at the face would rebound and soon meet
+        the rest: elastic bodies rebound by their own elasticity. A scene without rigid bodies raises.
+
+    Raises
+    ------
+    ValueError
+        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"`` or
+        ``"periodic"``, restitution outside [0, 1] or with a contact other than ``"separate"``.
+    """
+
+    contact: str
+    friction: float = 0.0
+    restitution: float = 0.0
+
+    def __init__(self, contact: str, *, friction: float = 0.0, restitution: float = 0.0) -> None:
+        contact = _check.choice("contact", contact, CONTACTS, CONTACT_WORDS)
+        friction = _check.number("friction", friction, low=0)
+        if friction and contact not in FRICTIONAL:
+            raise ValueError(f"friction = {friction:g}: a {contact!r} wall has none; must be 0")
+        object.__setattr__(self, "contact", contact)
+        object.__setattr__(self, "friction", friction)
+        object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
+
+    def __repr__(self) -> str:
+        friction = f", friction={self.friction:g}" if self.friction else ""
+        restitution = f", restitution={self.restitution:g}" if self.restitution else ""
+        return f"Wall({self.contact!r}{friction}{restitution})"
+
+
+def checked_restitution(restitution: object, contact: str, what: str) -> float:
+    """The restitution of a wall or collider (`what`) with a contact; raises TypeError, ValueError."""
+    found = _check.number("restitution", restitution, low=0, high=1)
+    if found and contact != REBOUNDING:
+        raise ValueError(f"restitution = {found:g}: a {contact!r} {what} has none; must be 0, or 'separate'")
+    return found
+
+
+SMOOTH = Wall("slip")  # of a face that is not named
+
+
+def faces(dimension: int) -> tuple[str, ...]:
+    """The names of the faces in the order of the core: ``x-``, ``x+``, ``y-``, …"""
+    return tuple(f"{axis}{side}" for axis in "xyz"[:dimension] for side in "-+")
+
+
+def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
+    """The wall of every face from what `Scene` was given.
+
+    Parameters
+    ----------
+    walls : str, Wall or mapping
+        One for all faces, or a mapping whose keys are faces (``"x-"``) or axes (``"x"``); faces not named
+        slip.
+    friction : float
+        For slip and separate walls that are given by name; faces not named have none.
+    dimension : {2, 3}
+
+    Returns
+    -------
+    dict of str to Wall
+        In the order of `faces`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong face, contact or friction; one face of an axis is periodic, the other is not.
+    """
+    coefficient = _check.number("friction", friction, low=0)
+    names = faces(dimension)
+    given = _spread(walls, dimension) if isinstance(walls, Mapping) else dict.fromkeys(names, walls)
+    result: dict[str, Wall] = {}
+    used = False
+    for face in names:
+        wall = given.get(face, SMOOTH)
+        label = "walls" if not isinstance(walls, Mapping) else f"walls[{face!r}]"
+        if not isinstance(wall, Wall):
+            contact = _check.choice(label, wall, CONTACTS, CONTACT_WORDS)
+            applies = contact in FRICTIONAL
+            wall = Wall(contact, friction=coefficient if applies else 0.0)
+            used = used or applies
+        result[face] = wall
+    _check_pairs(result, names)
+    if coefficient and not used:
+        raise ValueError(
+            f"friction = {coefficient:g}: none of the walls given by name slips or separates: not used"
+        )
+    return result
+
+
+def is_periodic(walls: Mapping[str, Wall], axis: str) -> bool:
+    """Whether both faces of the axis (``"x"``, …) are one."""
+    return walls[f"{axis}-"].contact == "periodic"
+
+
+def _check_pairs(walls: Mapping[str, Wall], names: tuple[str, ...]) -> None:
+    for low, high in zip(names[::2], names[1::2], strict=True):
+        contacts = [walls[face].contact for face in (low, high)]
+        if contacts.count("periodic") == 1:
+            raise ValueError(
+                f"walls: {low!r} is {contacts[0]}, {high!r} is {contacts[1]}; "
+                "must be periodic both or neither: the two faces are one"
+            )
+
+
+def refuse_few_cells(walls: Mapping[str, Wall], cells: tuple[int, ...], dx: float) -> None:
+    """Raise ValueError where a periodic axis has too few cells."""
+    for axis, count in zip("xyz", cells, strict=False):
+        if is_periodic(walls, axis) and count < FEWEST_PERIODIC_CELLS:
+            raise ValueError(
+                f"dx = {dx:g}: {count} cells along {axis}, which is periodic; must be >= {FEWEST_PERIODIC_CELLS}"
+            )
+
+
+def leaving(on_leave: object, dimension: int) -> str | dict[str, str]:
+    """The fate of particles that leave, checked: one word if all faces have it, else that of every face.
+
+    Parameters
+    ----------
+    on_leave : str or mapping
+        One of `FATES`, or a mapping whose keys are faces or axes as in `resolve`; others raise.
+    dimension : {2, 3}
+
+    Raises
+    ------
+    TypeError, ValueError
+        A wrong face or fate, or an empty mapping.
+    """
+    if not isinstance(on_leave, Mapping):
+        return _check.choice("on_leave", on_leave, FATES)
+    if not on_leave:
+        raise ValueError("on_leave = {}: names no face")
+    given = _spread(on_leave, dimension, "on_leave")
+    names = faces(dimension)
+    fates = {face: _check.choice(f"on_leave[{face!r}]", given.get(face, FATES[0]), FATES) for face in names}
+    return fates if len(set(fates.values())) > 1 else fates[names[0]]
+
+
+def fates(on_leave: str | Mapping[str, str], dimension: int) -> tuple[str, ...]:
+    """The fate at every face, in the order of `faces`, of what `leaving` returned."""
+    names = faces(dimension)
+    return (on_leave,) * len(names) if isinstance(on_leave, str) else tuple(on_leave[face] for face in names)
+
+
+def refuse_periodic_fates(walls: Mapping[str, Wall], on_leave: str | Mapping[str, str]) -> None:
+    """Raise ValueError for a fate of particles that leave through a periodic face, where none leaves."""
+    for face, fate in {} if isinstance(on_leave, str) else on_leave.items():
+        if fate != FATES[0] and walls[face].contact == "periodic":
+            raise ValueError(
+                f"on_leave[{face!r}] = {fate!r}: the face is periodic, so that nothing leaves there; leave it out"
+            )
+
+
+def _spread(walls: Mapping[Any, Any], dimension: int, of: str = "walls") -> dict[str, Any]:
+    """A mapping by faces and axes as one by faces; `of` is the argument that errors name."""
+    names = faces(dimension)
+    axes = tuple("xyz"[:dimension])
+    words = IN_WORDS | {word: axes[-1] + side for word, side in UP_AND_DOWN.items()}
+    result: dict[str, Any] = {}
+    for key, wall in walls.items():
+        _check.choice(f"key of {of}", key, (*names, *axes), words=words)
+        for face in (key + "-", key + "+") if key in axes else (key,):
+            if face in result:
+                raise ValueError(f"{of} = {_check.shown(dict(walls))}: face {face!r} is given twice")
+            result[face] = wall
+    return result

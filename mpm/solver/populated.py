@@ -1,0 +1,127 @@
+"""Solvers whose bodies are particles, which come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.base import _check
+from mpm.solver.solver import Solver
+
+__all__ = ["Gone", "Part", "Populated", "rows_of"]
+
+MOST_IDS = 2**62
+
+
+class Part(Protocol):
+    """What is kept of a body: the ids of its particles are consecutive."""
+
+    @property
+    def name(self) -> str:
+        """Of the body."""
+
+    @property
+    def first_id(self) -> int:
+        """Of its particles."""
+
+    @property
+    def particles(self) -> int:
+        """Their number at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What is kept of a body without particles: its name, which stays taken, and where its rows would be.
+
+    Without it a simulation that adds bodies and deletes them would grow by the shapes and fields of all of them.
+    """
+
+    name: str
+    first_id: int
+    particles: ClassVar[int] = 0
+
+    @property
+    def text(self) -> str:
+        """Its line in `repr`."""
+        return f"{self.name}: no particle is left"
+
+    @classmethod
+    def restored(cls, entry: Mapping[str, Any], taken: Collection[str], low: int) -> Self | None:
+        """The body that an entry of a file describes, among others of the names `taken`; None if it has particles."""
+        if "particles" in entry:
+            return None
+        gone = cls(
+            _check.text("name", entry["name"]),
+            _check.integer("first_id", entry["first_id"], low=low, high=MOST_IDS),
+        )
+        if gone.name in taken:
+            raise ValueError(f"name = {_check.shown(gone.name)}: there are two bodies of that name")
+        return gone
+
+
+class Populated(Solver, abstract=True):
+    """Base of solvers whose bodies are particles: the rows of a body, and bodies that are added between steps."""
+
+    __slots__ = ("_parts",)
+
+    _parts: list[Any]
+    """A `Part`, or `Gone`, of each body, in the order in which they were added."""
+
+    def rows(self, body: str) -> slice:
+        """The rows of a body's particles in the arrays of `particles`.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+
+        Returns
+        -------
+        slice
+            Consecutive rows without deleted particles; valid until particles are deleted.
+            ``sim.particles.v[sim.rows("ball")]`` is a view.
+
+        Raises
+        ------
+        TypeError, ValueError
+            This simulation has no body of that name.
+        """
+        parts = {part.name: part for part in self._parts}
+        return rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
+
+    def _lefts(self) -> list[int]:
+        """How many particles are left of each body."""
+        if self._core.particles == sum(part.particles for part in self._parts):
+            return [part.particles for part in self._parts]
+        ends = [(part.first_id, part.first_id + part.particles) for part in self._parts]
+        # A damaged file may have particles without a body.
+        rows = np.searchsorted(self.particles._copy("id"), np.array(ends, dtype=np.int64).reshape(-1, 2))
+        return [int(count) for count in rows[:, 1] - rows[:, 0]]
+
+    @contextmanager
+    def _adding(self) -> Iterator[None]:
+        """Within it a body is added; or, after any error, none is there. Bodies without particles are forgotten."""
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
+        parts, particles = len(self._parts), self._core.particles
+        try:
+            yield
+        except BaseException:
+            del self._parts[parts:]
+            if self._core.particles > particles:  # an interrupt after they were added
+                self.particles.delete(np.arange(self._core.particles) >= particles)
+            raise
+        for index, left in enumerate(self._lefts()):
+            if not left:
+                part = self._parts[index]
+                self._parts[index] = Gone(part.name, part.first_id)
+
+
+def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:
+    """Of a body's particles; `ids` ascend, whatever was deleted."""
+    low, high = np.searchsorted(ids, (part.first_id, part.first_id + part.particles))
+    return slice(int(low), int(high))

@@ -1,0 +1,704 @@
+"""The base of all solvers: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
+
+A method other than MPM is a subclass of `Solver` around a `mpm.solver.core.Core`, which does all computation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm import _core, config
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.base.fieldtable import KNOWN
+from mpm.errors import BusyError
+from mpm.materials.laws import Material
+from mpm.motion import Motion
+from mpm.scene.colliders import (
+    OF_COLLIDER,
+    Collider,
+    Placed,
+    Prepared,
+    distance_of,
+    make_collider,
+    place,
+    prepare,
+    warn_of_late,
+    warn_of_thin_or_missing,
+)
+from mpm.scene.scene import Scene
+from mpm.shapes import Shape
+from mpm.solver import derived, totals
+from mpm.solver.keeping import SOLVERS, Format
+from mpm.solver.particles import IN_WORDS, Copies, Particles
+from mpm.solver.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mpm.handles.replay import Replay
+    from mpm.io.trajectory import Recording
+    from mpm.scene.settings import Setting
+    from mpm.solver.core import Core
+    from mpm.solver.state import State
+    from mpm.viewer.widget import Viewer
+    from mpm.viz import Picture
+
+__all__ = ["Solver"]
+
+LABELS = ("id", "material")  # fields that have no values between particles
+
+
+class Solver(Run):
+    """Base of solvers: a scene and a core that advances it.
+
+    A subclass ``class Springs(Solver, kind="springs")``, where `kind` names it in files, must supply
+
+    - a core, given to ``__init__``,
+    - ``_snapshot()``, its complete state without threads: a `mpm.io.kept.Kept`, or an object that ``_format()``
+      describes,
+    - ``_of(snapshot, threads)``, a class method that makes a solver from a snapshot,
+
+    and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
+    ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
+    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
+    for `interpolate`; ``_resolution``, with ``_admit(scene)``, ``_meet(trial)`` and ``_place(prepared, scene)``, for
+    `add_collider`; ``_looks`` for `mpm.doctor`; and ``_lines()`` of the `repr`. A base of further solvers has
+    ``abstract=True`` instead of a kind.
+
+    Parameters
+    ----------
+    core : Core
+    scene : Scene
+        The solver copies it: later changes of the scene have no effect.
+    colliders : sequence of Placed
+        The colliders of the scene, placed in the core.
+    threads : int, optional
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles.
+    """
+
+    __slots__ = ("_colliders",)
+
+    _kind: ClassVar[str]
+    _has_grid: ClassVar[bool] = False
+    _rows_are: ClassVar[str] = "particles"
+    _resolution: ClassVar[str] = ""
+    """The attribute that is its resolution [m]; without one, it takes no colliders between steps."""
+    _looks: ClassVar[type[Any] | None] = None
+    _instead: ClassVar[Mapping[str, str]] = {
+        "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
+        "subtract it from sim.particles.x",
+        "reset": "make a new simulation of sim.scene",
+        **dict.fromkeys(
+            ("export", "write"), "mpm.export(sim, path) writes particles, sim.save(path) the whole state"
+        ),
+        **{name: f"it is sim.scene.{name}" for name in ("bodies", "colliders", "gravity", "walls")},
+    }
+    """What to do instead of methods and quantities that other solvers have, by their names."""
+
+    def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if kind is None:
+            if not abstract and not hasattr(cls, "_kind"):
+                raise TypeError(f"class {cls.__name__} needs kind=, what its files are called by")
+            return
+        other = SOLVERS.get(kind, cls)
+        if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):  # not made again
+            raise ValueError(f"kind = {kind!r}: already that of {other.__qualname__}; must be unique")
+        cls._kind = kind
+        SOLVERS[kind] = cls
+
+    def __init__(
+        self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None
+    ) -> None:
+        super().__init__(core, scene, threads=threads)
+        self._colliders = list(colliders)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in derived.NAMES:
+            hint = f"; compute({name!r}) gives it" if name in self.quantities else self._missing(name)
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=self
+            )
+        if name in KNOWN or name in IN_WORDS:
+            field = IN_WORDS.get(name, name)
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
+                name=name,
+                obj=self,
+            )
+        if name in type(self)._instead:
+            raise AttributeError(
+                f"{_check.qualified(type(self))} has no {name!r}: {type(self)._instead[name]}",
+                name=name,
+                obj=self,
+            )
+        if name in totals.UNITS:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; totals().{name} is its present value, and "
+                f"history[{name!r}] the recorded ones",
+                name=name,
+                obj=self,
+            )
+        raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
+
+    # ---- what a subclass supplies ------------------------------------------------------------------------
+
+    def _snapshot(self) -> Any:
+        """The complete state, except for the threads, after reading in views."""
+        raise NotImplementedError
+
+    @classmethod
+    def _of(cls, kept: Any, threads: int | None, /) -> Self:
+        """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _format() -> Format:
+        """The format of its snapshots."""
+        from mpm.io import kept
+
+        return kept
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials; ``particles.material`` indexes them."""
+        return ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of `compute`."""
+        fields = self.particles.fields
+        if not self.materials:
+            return derived.computable(fields)
+        return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
+
+    @property
+    def _units(self) -> dict[str, str]:
+        """Units of all fields and quantities, in 3-D."""
+        return {name: unit for name, (_, unit) in derived.NAMES.items()} | self.particles.units
+
+    def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
+        """Compute one of `quantities` for these particles."""
+        return derived.compute(name, particles, self.materials)
+
+    def _options(self) -> dict[str, Any]:
+        """The numerics to store in a recording, including the resolution ``dx`` [m]."""
+        raise NotImplementedError
+
+    def _settings(self) -> tuple[Setting, ...]:
+        """The settings with which it can be made anew."""
+        return ()
+
+    def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
+        """A new solver of the same scene, with some settings changed."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot be made anew")
+
+    def _nodes(self) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.floating[Any]]]:
+        """Positions and velocities (m, d) of the nodes of its grid, if it has one."""
+        raise NotImplementedError
+
+    def _lines(self) -> Iterator[str]:
+        """The lines of `repr` below the first."""
+        yield from _check.ends(self._colliders, "colliders", lambda placed: repr(placed.collider))
+
+    def _stepping(self, dt: float) -> str:
+        """A time step in words; 0: automatic."""
+        now = f" (now {self.dt:.3g} s)" if self.steps else ""
+        return f"dt {dt:g} s" if dt else f"dt auto{now}"
+
+    def _machine(self, dtype: str, memory: Mapping[str, int]) -> str:
+        """A line of `repr`: precision, threads, kernels, and the memory [bytes] of its parts."""
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"machine {dtype}, {threads}, {config.isa()}, {sum(memory.values()) / 1e6:.3g} MB"
+
+    def _admit(self, scene: Scene) -> None:
+        """Raise for colliders of a scene that it cannot have between steps."""
+        if not self._resolution:
+            raise TypeError(
+                f"a {type(self).__name__} takes no colliders between steps: scene.add_collider(shape) before it is made"
+            )
+
+    def _meet(self, trial: Placed) -> None:
+        """Warn about, or refuse, a collider where material is already. It is not in the core yet."""
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        warn_of_late(trial, x, getattr(self, self._resolution), self._rows_are)
+
+    def _place(self, prepared: Prepared, scene: Scene) -> Placed:
+        """Hand the last collider of the scene to the core; after an error it is not there."""
+        return place(cast(_core.Core, self._core), [prepared], first=len(self._colliders))[0]
+
+    def _kinds(self) -> tuple[str, ...]:
+        """What the materials are; recordings have the same from their reprs."""
+        return tuple(repr(material).partition("(")[0] for material in self.materials)
+
+    def _missing(self, name: str) -> str:
+        """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
+        if name == "heat":
+            return "; heat is that of laws with a temperature, and this simulation has none"
+        return f"; {self._instead[name]}" if name in self._instead else ""
+
+    def _cells(self) -> npt.NDArray[Any] | None:
+        """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
+        only. Triangles fill 2-D pictures, files have the cells."""
+        return None
+
+    # ---- what it says ----------------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        return self._scene.dimension
+
+    @property
+    def scene(self) -> Scene:
+        """The original scene, as it was then, with the colliders of `add_collider`. It accepts no additions."""
+        return self._scene
+
+    @property
+    def particles(self) -> Particles:
+        """The particles as live arrays."""
+        return Particles(self._core)
+
+    @property
+    def history(self) -> totals.History:
+        """Quantities recorded at the start, when the first step is taken, and after every `history`-th step."""
+        return totals.History(self._core)
+
+    @property
+    def health(self) -> dict[str, int]:
+        """Counters of events of particles and steps.
+
+        A `Simulation` counts ``left_domain``: particles that left (with ``"raise"``: that a step moved out);
+        ``clamped`` and ``deleted``: their fates by `on_leave`; ``deleted`` also counts `Particles.delete`;
+        ``clipped``: particles of snow or sand whose Jp a step held within its limits, counted at every step;
+        ``refused``: steps repeated with a smaller automatic dt; ``binnings``: sortings of the particles;
+        ``stagnated``: implicit steps whose residual rounding kept above the tolerance.
+        `mpm.fem.Simulation` counts ``refused`` and ``products``: those of K with a vector in its implicit solves.
+        """
+        return dict(self._core.health())
+
+    def totals(self) -> totals.Totals:
+        """Present mass, momentum, centre of mass, angular momentum and energies; in 2-D per metre of depth."""
+        return totals.read(self._core)
+
+    @_check.options
+    def compute(self, name: str) -> FloatArray:
+        """Compute a quantity of the particles.
+
+        Parameters
+        ----------
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat"}
+            Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
+            part. The kinetic energy is m v²/2, without the affine part that `totals` includes. The heat [J] is
+            V ρc (T − T_initial) with the rest volume V, and 0 for particles of laws without a temperature; a
+            simulation needs a law that has one (`mpm.materials.JohnsonCook`). Its sum is
+            `mpm.solver.totals.Totals.heat`.
+
+        Returns
+        -------
+        ndarray, shape (n,), for the stress (n, d, d)
+            A new float64 array.
+        """
+        why = self._missing(name) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, self.quantities, why=why)
+        return self._quantity(chosen, Copies(self.particles))
+
+    @_check.options
+    def interpolate(self, name: str, points: npt.ArrayLike) -> FloatArray:
+        """A field or a quantity at any points.
+
+        A solver interpolates as its method does:
+
+        - `mpm.Simulation` as nodes of the grid get values, Σ w m A / Σ w m over the particles, with the weights w of
+          the kernel around the point. Mirror and periodic walls continue the particles. NaN where no particle is near.
+        - `mpm.sph.Simulation` by A(x) = Σ (m/ρ) A W, with the images at walls. At a free surface the sum decreases over
+          2h, because neighbours are missing; ``interpolate("density", points)`` tells where.
+        - `mpm.fem.Simulation` by Σ w A over the nodes of the element at the point, with its barycentric coordinates w.
+          NaN where no element is.
+
+        Parameters
+        ----------
+        name : str
+            A name of ``particles.fields`` or of `quantities`, but for ``"id"`` and ``"material"``: they have no values
+            between particles.
+        points : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m, …)
+            As many components as the field or quantity has; float64.
+        """
+        between = [n for n in (*self.particles.fields, *self.quantities) if n not in LABELS]
+        if name in LABELS:
+            raise ValueError(
+                f"name = {name!r}: it labels particles and has no values between them; must be one of "
+                f"{', '.join(dict.fromkeys(between))}"
+            )
+        vector = _check.component(name, self.particles.fields) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)), IN_WORDS, vector)
+        x = _check.array("points", points, (None, self.dimension))
+        self._core.totals()  # what was written through views is taken, or refused
+        copies = Copies(self.particles)
+        values = copies[chosen] if chosen in copies.fields else self._quantity(chosen, copies)
+        ranks = {row["name"]: row["rank"] for row in self._core.fields()}
+        rank = ranks.get(chosen, ("scalar", "vector", "tensor")[values.ndim - 1])
+        found = self._interpolated(x, _columns(values), chosen, rank)
+        return found.reshape(len(x), *values.shape[1:])
+
+    def _interpolated(self, points: FloatArray, values: FloatArray, name: str, rank: str) -> FloatArray:
+        """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
+        raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
+
+    @_check.options(hints=OF_COLLIDER)
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        contact: str = "separate",
+        friction: float = 0.0,
+        restitution: float = 0.0,
+        motion: Motion | None = None,
+        name: str | None = None,
+    ) -> Collider:
+        """Add an obstacle between steps; arguments as in `Scene.add_collider`. The next step is the first to feel it.
+
+        Its motion counts from t = 0, as that of other colliders. In the history ``impulse:NAME`` and ``torque:NAME``
+        are 0 in earlier records. `scene` has it from now on, so that a reset of the viewer begins with it;
+        checkpoints, copies and later recordings have it, too.
+
+        Returns
+        -------
+        Collider
+            The new collider.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add_collider`; a recording is open; `mpm.sph.Simulation` has fluid where the collider is, or
+            finds no point of its lattice in it; the solver takes no colliders between steps. Nothing has changed.
+
+        Warns
+        -----
+        UserWarning
+            It is thinner than two cells or outside of the domain; particles or nodes are deep inside.
+        """
+        collider = make_collider(
+            shape,
+            contact=contact,
+            friction=friction,
+            restitution=restitution,
+            motion=motion,
+            name=name,
+            dimension=self.dimension,
+            taken={placed.collider.name for placed in self._colliders},
+        )
+        if self._recordings:
+            raise ValueError(
+                "a recording is open: it states the colliders at its beginning; close it, add the collider, and record "
+                "into another file"
+            )
+        scene = self._scene._with_collider(collider)
+        self._admit(scene)
+        resolution = self._resolution
+        size = float(getattr(self, resolution))
+        prepared = prepare(collider, scene.lower, scene.upper, size)
+        self._core.totals()  # what was written through views is taken, or refused, before anything changes
+        trial = place(_core.Colliders(self.dimension), [prepared])[0].at(self.time)
+        warn_of_thin_or_missing(trial, scene.lower, scene.upper, size, resolution)
+        self._meet(trial)
+        placed = self._place(prepared, scene)
+        self._colliders.append(placed)
+        self._scene = scene
+        return collider
+
+    @_check.options
+    def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """Signed distance to a collider in its present place.
+
+        Parameters
+        ----------
+        name : str
+            Name of the collider.
+        x : array_like, shape (m, d)
+            Positions [m].
+
+        Returns
+        -------
+        ndarray, shape (m,)
+            Distances [m], negative inside. Sign and zero set are exact; away from the surface of combined or
+            unevenly scaled shapes the size is a lower bound. Meshes are sampled within 4 dx of the domain; beyond,
+            the values at the edge continue.
+        """
+        return distance_of(self._posed(), name, x, self.dimension)
+
+    def _digest(self, options: Mapping[str, Any], *parts: str) -> hashlib._Hash:
+        """The beginning of a hash of the state: the numerics, the domain with gravity and walls, more parts, and the
+        colliders. It leaves out how often the history is recorded."""
+        scene, digest = self._scene, hashlib.sha256()
+        chosen = {name: options[name] for name in sorted(options.keys() - {"history"})}
+        domain = (scene.lower.tolist(), scene.upper.tolist(), scene.gravity.tolist(), scene.walls)
+        for text in (repr(chosen), repr(domain), *parts):
+            digest.update(text.encode())
+        for placed in self._colliders:
+            digest.update(placed.digest)
+        return digest
+
+    def _posed(self) -> list[Placed]:
+        """The colliders as they are now."""
+        now = self.time
+        return [placed.at(now) for placed in self._colliders]
+
+    def _state(self, names: Sequence[str]) -> State:
+        """Copies of the positions and of the named fields and quantities."""
+        from mpm.solver.state import State
+
+        copies, there = Copies(self.particles), self.particles.fields
+        fields = {n: copies[n] if n in there else self._quantity(n, copies) for n in ("x", *names)}
+        out_of_plane: dict[str, Any] = {}
+        if self.dimension == 2:
+            out_of_plane["F"] = 1.0
+            if "stress" in fields:
+                out_of_plane["stress"] = derived.cauchy(copies, self.materials).zz
+        return State(self.time, self.steps, self.dimension, fields, out_of_plane)
+
+    def __repr__(self) -> str:
+        try:
+            return self._summary()
+        except BusyError:
+            return f"<{type(self).__name__} {self.dimension}-D: running in another thread>"
+
+    def _summary(self) -> str:
+        n, now = self._core.particles, f"t = {self.time:g} s after {self.steps} steps"
+        first = f"<{type(self).__name__} {self.dimension}-D: {n} {self._rows_are}, {now}"
+        return "\n".join([first, *(f"  {line}" for line in self._lines())]) + ">"
+
+    # ---- pictures --------------------------------------------------------------------------------------
+
+    @_check.options
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
+    ) -> Picture:
+        """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
+
+        The triangles of finite elements are filled; in 3-D those of the surface, shaded. Colliders are solid in 2-D. A
+        3-D picture is an image that shows them shaded and half transparent.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Default: axes of a new figure, which fits the domain.
+        figsize : (float, float), optional
+            Width and height of the new figure [inches].
+        color : str
+            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle; or one that is
+            a vector, such as the displacement of finite elements or a field of yours, which is drawn by its magnitude.
+        limits : (float, float), optional
+            Ends of the colour scale. Default: the smallest (for a quantity without a sign, 0) and largest value; if
+            a few values lie far off, the 1st and 99.5th percentile. A tip on the colour bar marks values beyond.
+        renderer : {"builtin", "pyvista"}
+            The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
+            needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
+        cut : mapping, optional
+            Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
+            them and the camera are left out, and so are elements with their middle there. Colliders stay whole.
+
+        Returns
+        -------
+        mpm.viz.Picture
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
+            ``figure`` is what they are in.
+        """
+        from mpm.viz import plot
+
+        return plot(self, ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut)
+
+    @_check.options
+    def movie(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        duration: float,
+        fps: float,
+        color: str = "speed",
+        limits: tuple[float, float] | None = None,
+        size: tuple[int, int] | None = None,
+        renderer: str = "builtin",
+        cut: Mapping[str, float] | None = None,
+        progress: bool = False,
+    ) -> None:
+        """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
+
+        The movie runs as `frames` does, to the exact times of frames. `record` a run to leave its bits unchanged, and
+        make the movie from the replay.
+
+        Parameters
+        ----------
+        path : str or path
+            ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
+        duration, fps : float
+            As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two rates,
+            slowed down or sped up.
+        color : str
+            As in `plot`.
+        limits : (float, float), optional
+            Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
+            values far off.
+        size : (int, int), optional
+            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
+        renderer, cut
+            As in `plot`.
+        progress : bool, optional
+            A bar on stderr.
+        """
+        from mpm.viz import movie
+
+        movie(
+            self,
+            path,
+            duration=duration,
+            fps=fps,
+            color=color,
+            limits=limits,
+            size=size,
+            renderer=renderer,
+            cut=cut,
+            progress=progress,
+        )
+
+    def view(self) -> Viewer:
+        """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
+        from mpm.viewer.widget import Viewer
+
+        return Viewer(self)
+
+    # ---- trajectories ----------------------------------------------------------------------------------
+
+    @_check.options
+    def record(
+        self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
+    ) -> Recording:
+        """Record frames during all following runs; ``.vtkhdf`` needs the extra ``io``.
+
+        A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
+        passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
+        run after a whole step, and the recording. Ctrl-C ends the run after a whole step, and not the recording: the
+        next run goes on with both.
+
+        Parameters
+        ----------
+        path : str or path
+            A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
+            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
+            read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
+            --repair`` closes it for other programs. Or a sequence for Houdini and others, a file per frame in single
+            precision: ``"run.bgeo"`` or ``"run.geo"`` writes ``run_0000.bgeo``, …, ``"run_{:03d}.bgeo"`` names the
+            number's place, and ``run.bgeo.series`` keeps the rest for `mpm.replay`.
+        fps : float
+            Frames per second of simulated time.
+        fields : sequence of str
+            Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
+            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same, and of
+            finite elements the cells: ParaView shows their surfaces.
+            Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
+        compression : int
+            Level of gzip, 0 (none) to 9: smaller, but slower.
+
+        Returns
+        -------
+        Recording
+            A context manager with `path`, `fps`, `fields`, `frames`, `seconds` (its cost so far) and `close`.
+
+        Raises
+        ------
+        FileNotFoundError
+            The directory does not exist.
+        """
+        from mpm.io.trajectory import Recording
+
+        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
+        self._recordings.append(recording)
+        return recording
+
+    @staticmethod
+    def _replayed(path: str) -> Replay:
+        """Open a recording for the viewer."""
+        from mpm.handles.replay import replay
+
+        return replay(path)
+
+    # ---- keeping ---------------------------------------------------------------------------------------
+
+    @_check.options
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the complete state to a file, from which `mpm.load` makes a simulation that continues bit for bit.
+
+        The file has everything except the number of threads and functions. Particles hold the values of the functions
+        that described bodies; `mpm.load` takes the scene's body force as an argument. Equal states make equal files.
+        The file is written whole or not at all: it is written beside an older one, brought to the disk, and replaces
+        the older one at the end.
+
+        Parameters
+        ----------
+        path : str or path
+            Any name, such as ``"run.mpm"``.
+
+        Raises
+        ------
+        TypeError
+            The scene has a shape, material, motion or random generator from outside this package and NumPy.
+        OSError
+            The file cannot be written; an older one stays.
+        SimulationError
+            Values written through views are no valid state, see `run`.
+        BusyError
+            Another thread is running this simulation.
+        """
+        from mpm.io import checkpoint
+
+        checkpoint.save(self, path)
+
+    def __copy__(self) -> Self:
+        """A deep copy: two simulations share no state."""
+        return self._of(self._snapshot(), self._threads)
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the bytes of a checkpoint, and the body force by its name, as pickles hold functions."""
+        from mpm.io import checkpoint
+
+        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` names differences."""
+        if self is other:
+            return True
+        if not isinstance(other, Solver) or other._kind != self._kind:
+            return NotImplemented
+        from mpm.io import compare
+
+        return not compare.diff(self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes
+
+
+def _columns(values: npt.NDArray[Any]) -> FloatArray:
+    """Values (n, …) as float64 columns (n, k)."""
+    return np.ascontiguousarray(values, dtype=np.float64).reshape(len(values), math.prod(values.shape[1:]))

@@ -1,0 +1,152 @@
+"""What all methods have among their numerics: the time step and its bound, precision, and the size of cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.base import _check
+
+DType: TypeAlias = Literal["float32", "float64"]
+DTYPES = ("float64", "float32")
+
+# (upper - lower)/dx must be a whole number within this tolerance.
+WHOLE = 1e-9
+NEAR = 0.1  # relative difference of another dx that is worth a proposal
+LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
+MAX_HISTORY = 2**31 - 1
+# The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
+# precision; single precision need only show positions, because the core keeps them relative to their block.
+RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
+
+
+@dataclass(frozen=True, slots=True)
+class StableDt:
+    """The bound of the time step in the current state.
+
+    Attributes
+    ----------
+    dt : float
+        The bound itself [s], no safety factor in it.
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
+        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
+        or its strain moving too far, gravity, viscosity; nothing without particles.
+    particle : int or None
+        The row that binds, if one does.
+    """
+
+    dt: float
+    limit: str
+    particle: int | None
+
+
+def time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
+    """(dt or 0 for automatic, max_dt or inf, allow_unstable)."""
+    unstable = _check.flag("allow_unstable", allow_unstable)
+    bound = math.inf if max_dt is None else _check.number("max_dt", max_dt, low=0, low_open=True, unit="s")
+    if isinstance(dt, str):
+        if dt != "auto":
+            raise ValueError(f"dt = {dt!r}: must be 'auto' or a number > 0 [s]")
+        if unstable:
+            raise ValueError("allow_unstable = True: dt='auto' does not use it; it is for a fixed dt")
+        return 0.0, bound, False
+    if isinstance(dt, (bool, np.bool_)) or dt is None:
+        raise _check.wrong_type("dt", dt, "'auto' or a number > 0 [s]")
+    step = _check.number("dt", dt, low=0, low_open=True, unit="s")
+    if max_dt is not None:
+        raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
+    return step, bound, unstable
+
+
+def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
+    """Raise ValueError for steps that the precision knows as 0."""
+    for name, value in (("dt", dt), ("max_dt", max_dt)):
+        if 0 < value < LEAST_STEP[dtype]:
+            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
+
+
+def refuse_beyond_range(body: str, what: str, unit: str, values: npt.NDArray[np.float64], dtype: str) -> None:
+    """Raise ValueError if numbers of a body are too small or too large for the precision."""
+    least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
+    low, high = float(values.min()), float(values.max())
+    if not (least <= low and high <= most):
+        these = f"{low:.3g}" + (f" to {high:.3g}" if high > low else "")
+        raise ValueError(
+            f"body {body!r}: {what} of {these} {unit} are beyond the range of {dtype}; must be >= {least:.3g} and "
+            f"<= {most:.3g}: use other units" + (" or float64" if dtype == "float32" else "")
+        )
+
+
+def refuse_coarse_positions(
+    lower: npt.NDArray[np.float64],
+    upper: npt.NDArray[np.float64],
+    dx: float,
+    dtype: DType,
+    size: str = "dx",
+) -> None:
+    """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
+
+    `size` is the user's name of dx.
+    """
+    farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+    for name in dict.fromkeys(("float64", dtype)):
+        with np.errstate(over="ignore"):
+            apart = float(np.spacing(np.dtype(name).type(farthest)))
+        if not apart <= RESOLVED[name] * dx:
+            if not math.isfinite(apart):
+                raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
+            raise ValueError(
+                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+                + (", or choose dtype='float64'" if name == "float32" else "")
+            )
+
+
+def nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
+    """The dx closest to the given one that divides all sides of the domain."""
+    side = float(extent.min())
+    centre = max(1, round(side / dx))
+    candidates = np.arange(max(1, centre - 1000), centre + 1001)
+    exact = extent[:, None] / (side / candidates)
+    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
+    spacings = side / candidates[fits]
+    return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
+
+
+def whole_cells(extent: npt.NDArray[np.float64], dx: float) -> npt.NDArray[np.float64]:
+    """How many cells along each axis hold a domain of that extent (d,): within `WHOLE`, or the next larger number."""
+    exact = extent / dx
+    near = np.rint(exact)
+    is_whole = (np.abs(exact - near) <= WHOLE * np.maximum(1, near)) & (near >= 1)
+    return np.where(is_whole, near, np.ceil(exact))
+
+
+def refuse_parts_of_cells(
+    name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float
+) -> NoReturn:
+    """Raise the ValueError for a domain of which dx, which users call `name`, does not divide a side."""
+    extent = upper - lower
+    fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
+    near = nearest_dx(extent, dx)
+    also = f", or take {name} = {near:.15g}" if near and abs(near / dx - 1) <= NEAR else ""
+    exact = ", ".join(f"{x:.6g}" for x in extent / dx)
+    raise ValueError(
+        f"{name} = {dx!r}: (upper - lower)/{name} = ({exact}) must be whole; extend the domain to upper = ({fitting}), "
+        f"as scene.fitted({dx!r}) does{also}"
+    )
+
+
+def checked_dtype(value: Any) -> DType:
+    for name in DTYPES:
+        if isinstance(value, str):
+            if value == name:
+                return name  # type: ignore[return-value]
+        elif isinstance(value, (type, np.dtype)) and value == np.dtype(name):
+            return name  # type: ignore[return-value]
+    if isinstance(value, (str, np.dtype)) or (isinstance(value, type) and issubclass(value, np.generic)):
+        raise ValueError(f"dtype = {value!r}: must be 'float64' or 'float32'")
+    raise _check.wrong_type("dtype", value, "'float64' or 'float32'")

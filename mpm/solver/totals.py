@@ -1,0 +1,269 @@
+"""Conserved quantities: the current ones, and their history, which C records at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Never
+
+import numpy as np
+
+from mpm.base import _check
+from mpm.base._check import FloatArray
+
+if TYPE_CHECKING:
+    from mpm.solver.core import Core
+
+
+UNITS = {
+    "time": "s",
+    "dt": "s",
+    "mass": "kg",
+    "momentum": "kg m/s",
+    "center_of_mass": "m",
+    "angular_momentum": "kg m²/s",
+    "kinetic": "J",
+    "elastic": "J",
+    "gravitational": "J",
+    "energy": "J",
+    "plastic_dissipation": "J",
+    "viscous_dissipation": "J",
+    "heat": "J",
+    "body_impulse": "N s",
+    "wall_impulse": "N s",
+}
+
+
+# What users may take for names of totals.
+WORDS = {
+    "t": "time", "times": "time", "step": "dt", "com": "center_of_mass", "centre_of_mass": "center_of_mass",
+    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "ke": "kinetic", "kinetic_energy": "kinetic",
+    "potential": "gravitational", "potential_energy": "gravitational", "pe": "gravitational",
+    "elastic_energy": "elastic", "strain_energy": "elastic", "total": "energy", "total_energy": "energy",
+    "e": "energy",
+}  # fmt: skip
+
+
+def proposal(name: object, names: Collection[str]) -> str:
+    """The sentence that proposes a total for a wrong name, or nothing."""
+    if not isinstance(name, str):
+        return ""
+    return _check.component(name, names) or _check.nearest(name, names, WORDS)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Totals:
+    """Sums over all particles.
+
+    Attributes
+    ----------
+    time : float
+        [s].
+    mass : float
+        [kg].
+    momentum, center_of_mass : ndarray, shape (d,)
+        [kg m/s] and [m].
+    angular_momentum : float (2-D) or ndarray of shape (3,)
+        About the origin, with the affine spin term [kg m²/s].
+    kinetic : float
+        With the affine term [J].
+    elastic : float
+        Stored by deformation, a fluid's compression included [J].
+    gravitational : float
+        −Σ m g·x [J].
+    plastic_dissipation, viscous_dissipation : float or None
+        Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
+        `mpm.Simulation`).
+    heat : float or None
+        Σ V ρc (T − T_initial) of laws with a temperature [J]; None likewise.
+
+    Notes
+    -----
+    Units are those of 3-D; in 2-D everything is per metre of depth (kg/m, J/m, …), which `repr` says.
+
+    Along a periodic axis positions have no origin. The component of the centre of mass along it and the angular
+    momentum about the other axes are NaN there, and gravity has no potential: `gravitational`, and with it
+    `energy`, leave its component along the axis out, which then does work on the material.
+    """
+
+    time: float
+    mass: float
+    momentum: FloatArray
+    center_of_mass: FloatArray
+    angular_momentum: Any
+    kinetic: float
+    elastic: float
+    gravitational: float
+    plastic_dissipation: float | None = None
+    viscous_dissipation: float | None = None
+    heat: float | None = None
+
+    @property
+    def energy(self) -> float:
+        """kinetic + elastic + gravitational [J]; what is dissipated is not in it."""
+        return self.kinetic + self.elastic + self.gravitational
+
+    def __getattr__(self, name: str) -> Never:
+        # Python calls this only if the ordinary look-up has failed.
+        names = [*(field.name for field in fields(self)), "energy"]
+        recorded = f"; sim.history[{name!r}] has it" if name in UNITS else ""
+        raise AttributeError(
+            f"Totals has no attribute {name!r}{recorded or proposal(name, names)}", name=name, obj=self
+        )
+
+    def __getitem__(self, name: object) -> Never:
+        named = name if isinstance(name, str) else "kinetic"
+        raise TypeError(f"Totals are attributes: totals().{named}; a history has columns: history[{named!r}]")
+
+    def __repr__(self) -> str:
+        names = [field.name for field in fields(self) if getattr(self, field.name) is not None] + ["energy"]
+        d, width = len(self.momentum), max(17, *(len(name) + 1 for name in names))
+        rows = (
+            f"  {name:<{width}}{_shown(getattr(self, name))} {per_depth(UNITS[name], d)}" for name in names
+        )
+        return ("Totals per metre of depth\n" if d == 2 else "Totals\n") + "\n".join(rows)
+
+
+class Recorded(dict[str, FloatArray]):
+    """Totals of many frames by name; a call returns them, as that of `Solver.totals` does."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: object) -> Never:
+        raise KeyError(f"no totals {name!r}; there are {', '.join(self)}{proposal(name, self)}")
+
+    def __call__(self) -> Recorded:
+        """These totals."""
+        return self
+
+
+PER_DEPTH = {
+    "kg": "kg/m", "m³": "m²", "J": "J/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s", "N s": "N s/m", "N m s": "N s"
+}  # fmt: skip
+
+
+def per_depth(unit: str, dimension: int) -> str:
+    """The unit that a quantity has in so many dimensions, from that in 3-D: in 2-D per metre of depth."""
+    return PER_DEPTH.get(unit, unit) if dimension == 2 else unit
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return "(" + ", ".join(f"{entry:.9g}" for entry in value) + ")"
+    return f"{value:.9g}"
+
+
+def read(core: Core) -> Totals:
+    """The totals of the core's current state."""
+    values = core.totals()
+    plastic, viscous, heat = values.get("dissipation") or (None, None, None)
+    spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
+    return Totals(
+        time=float(values["time"]),
+        mass=float(values["mass"]),
+        momentum=np.array(values["momentum"], dtype=np.float64),
+        center_of_mass=np.array(values["center_of_mass"], dtype=np.float64),
+        angular_momentum=float(spin[0]) if len(spin) == 1 else spin,
+        kinetic=float(values["kinetic"]),
+        elastic=float(values["elastic"]),
+        gravitational=float(values["gravitational"]),
+        plastic_dissipation=plastic,
+        viscous_dissipation=viscous,
+        heat=heat,
+    )
+
+
+class History(Mapping[str, FloatArray]):
+    """What was recorded: name → array with one entry per record.
+
+    Entry 0 is the state at the start, as the first step found it; entry k is the state after step k·history, at
+    ``history["time"][k]``. In entry 0, what belongs to a step (``dt``, impulses, torques, the counts of a solver) is 0,
+    so ``history["wall_impulse"][1:] / history["dt"][1:, None]`` are forces. Before the first step there is no entry:
+    what is added, deleted or written until then counts. A first step that is refused leaves no entry either. The
+    history of an older checkpoint, which has no entry 0, goes on without one.
+
+    Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
+    ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
+    ``wall_impulse``, both (records, d) [N s] and summed up between entries.
+    For every collider there are ``impulse:NAME`` (records, d) [N s] and ``torque:NAME`` [N m s], (records,) in 2-D and
+    (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
+    Impulses act on the material and add up to the change of its momentum,
+    P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
+    The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its
+    reference point and its angular velocity ω. Every look-up gives a new array. In 2-D all is per metre of depth.
+
+    A history is a mapping and no table, because vectors have several components. `to_dataframe` makes a table for
+    pandas, `columns` one of one-dimensional arrays: ``pandas.DataFrame(history.columns())`` works, and
+    ``pandas.DataFrame(history)`` is refused.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def _columns(self) -> dict[str, int]:
+        return dict(self._core.history_names())
+
+    def __getitem__(self, name: str) -> FloatArray:
+        columns = self._columns()
+        if name == "energy" and "energy" not in columns:
+            return self["kinetic"] + self["elastic"] + self["gravitational"]
+        if name not in columns:
+            names = list(self)
+            raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{proposal(name, names)}")
+        values = np.frombuffer(self._core.history_array(list(columns).index(name)), dtype=np.float64).copy()
+        return values.reshape(-1, columns[name]) if columns[name] > 1 else values
+
+    def __iter__(self) -> Iterator[str]:
+        names = list(self._columns())
+        yield from names if "energy" in names else [*names, "energy"]
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getattr__(self, name: str) -> Never:
+        # Python calls this only if the ordinary look-up has failed. A history without a core has no columns.
+        column = not name.startswith("_") and name in list(self)
+        raise AttributeError(
+            f"History has no attribute {name!r}"
+            + (f"; it is a column: history[{name!r}]" if column else "")
+            + ("; mpm.plot.history(sim) draws it" if name == "plot" else ""),
+            name=name,
+            obj=self,
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in self.__slots__:
+            raise AttributeError(f"History.{name} cannot be set")
+        object.__setattr__(self, name, value)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Never:
+        # NumPy would wrap the object, and pandas would make one column of the names.
+        raise TypeError(
+            "a history is no array: history.to_dataframe() makes a pandas.DataFrame, history.columns() a dict of "
+            "one-dimensional arrays"
+        )
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Everything as one-dimensional columns, vectors split up (``momentum_x``): for tables and files."""
+        return columns(self)
+
+    def to_dataframe(self) -> Any:
+        """The columns of `columns` as a `pandas.DataFrame` with the time [s] as its index; needs pandas."""
+        pandas = _check.extra("pandas", "History.to_dataframe needs pandas", "table")
+        return pandas.DataFrame(self.columns()).set_index("time")
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self['time'])} records of {', '.join(self)}>"
+
+
+def columns(table: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """One-dimensional columns: vectors are split up (``momentum_x``)."""
+    result: dict[str, FloatArray] = {}
+    for name, values in table.items():
+        if values.ndim == 1:
+            result[name] = values
+        else:
+            result |= {f"{name}_{axis}": values[:, k] for k, axis in enumerate("xyz"[: values.shape[1]])}
+    return result
