@@ -20,7 +20,7 @@ LONG = 12  # a class with more members has a page of its own
 RESULTS = (
     "mpm.scene.Body", "mpm.scene.colliders.Collider", "mpm.solver.particles.Particles", "mpm.solver.totals.Totals",
     "mpm.solver.totals.History",
-    "mpm.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
+    "mpm.handles.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
     "mpm.scene.settings.Setting", "mpm.solver.checkup.Report", "mpm.solver.checkup.Finding",
     "mpm.study.comparison.Comparison",
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",

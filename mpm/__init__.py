@@ -22,6 +22,7 @@ if importlib.util.find_spec("mpm._core") is None:
     )
 
 from mpm import config, materials, motion, shapes
+from mpm.base import moved as _moved
 from mpm.base._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import (
@@ -36,6 +37,8 @@ from mpm.errors import (
 from mpm.mpm.simulation import Simulation
 from mpm.scene.scene import Scene
 from mpm.scene.walls import Wall
+
+_moved.install()
 
 if TYPE_CHECKING:
     from mpm.handles.export import export

@@ -344,7 +344,7 @@ def test_an_interrupted_command_says_so_and_ends_as_shells_expect(monkeypatch, c
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mpm.bench, "run", interrupted)
+    monkeypatch.setattr("mpm.bench.measure.run", interrupted)
     assert cli.main(["bench", "calls", "--quick", "--repeats", "1"]) == 130
     assert capsys.readouterr().err == "mpm: interrupted\n"
 

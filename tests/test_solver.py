@@ -8,9 +8,9 @@ import pytest
 
 import mpm
 from mpm.base import fieldtable
+from mpm.handles.solver import Solver
 from mpm.io.kept import Kept
 from mpm.solver import keeping
-from mpm.solver.solver import Solver
 from viewers import Browser
 
 # --- masses on springs, a chain of them: all that there is of it ---------------------------------------------------

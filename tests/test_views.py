@@ -206,7 +206,7 @@ def test_bad_values_are_found_and_left_for_mending(dim, dtype, case):
     good = view.copy()
     view[[2, 30]] = value
     for call in (sim.step, sim.totals, lambda: sim.run(0.1), sim.stable_dt):
-        with pytest.raises(mpm.SimulationError, match="mend") as caught:
+        with pytest.raises(mpm.SimulationError, match="correct") as caught:
             call()
         assert type(caught.value) is mpm.SimulationError
         assert caught.value.rows == [2, 30]

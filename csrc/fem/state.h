@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a run by finite elements, shared by the files of this folder.
+ * The internals of a run by finite elements, private to this folder.
  */
 #pragma once
 #include "fem/fem.h"

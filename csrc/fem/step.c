@@ -241,7 +241,7 @@ static mpm_status take_step(mpm_fem *fem, struct step *step)
     return status;
 }
 
-/* Without a mesh, time goes by. */
+/* Without a mesh, only the clock advances. */
 static mpm_status wait(mpm_fem *fem, struct step *step)
 {
     const mpm_status status = mpm_history_reserve(&fem->run.history, &fem->run.allocator);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a simulation, shared by the files of this folder.
+ * The internals of a simulation, private to this folder.
  */
 #pragma once
 #include "mpm/implicit.h"

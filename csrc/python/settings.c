@@ -156,7 +156,7 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *sett
         return -1;
     const char *flaw = mpm_settings_flaw(settings);
     if (flaw) {
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not supported by this build", flaw);
         return -1;
     }
     if (!mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)->grid_block) {

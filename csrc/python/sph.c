@@ -118,7 +118,7 @@ static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *sett
         return -1;
     const char *flaw = mpm_sph_settings_flaw(settings);
     if (flaw)
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not to be had here", flaw);
+        PyErr_Format(PyExc_ValueError, "%s: out of range, or not supported by this build", flaw);
     return flaw ? -1 : 0;
 }
 

@@ -121,17 +121,19 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_WRITTEN_NOT_FINITE:
         snprintf(text, size,
-                 "values that are not finite were written to %lld %s(s); the arrays keep them for you to mend",
+                 "values that are not finite were written to %lld %s(s); the arrays still hold them: correct them",
                  (long long)t->count, row);
         return;
     case MPM_WRITTEN_INVERTED:
         describe_range(t->field, range, sizeof range);
-        snprintf(text, size, "%s was written to %lld %s(s); the arrays keep it for you to mend", range,
+        snprintf(text, size, "%s was written to %lld %s(s); the arrays still hold it: correct it", range,
                  (long long)t->count, row);
         return;
     case MPM_WRITTEN_OUTSIDE:
-        snprintf(text, size, "positions outside the domain were written to %lld particle(s); the arrays keep them for "
-                             "you to mend, or use on_leave=\"clamp\" or \"delete\"", (long long)t->count);
+        snprintf(text, size,
+                 "positions outside the domain were written to %lld particle(s); the arrays still hold them: correct "
+                 "them, or use on_leave=\"clamp\" or \"delete\"",
+                 (long long)t->count);
         return;
     case MPM_WRITTEN_NOT_STATE:
         if (t->field->owner == MPM_OWNER_LAW)
@@ -143,7 +145,8 @@ static void describe(const mpm_python_method *method, const mpm_trouble *t, char
         return;
     case MPM_WRITTEN_TOGETHER:
         snprintf(text, size,
-                 "values that do not go together were written to %lld %s(s): %s; the arrays keep them for you to mend",
+                 "values that do not go together were written to %lld %s(s): %s; the arrays still hold them: correct "
+                 "them",
                  (long long)t->count, row, t->name);
         return;
     default:

@@ -258,7 +258,7 @@ static mpm_status inspect(mpm_store *store, int field, struct written *written)
     return status;
 }
 
-/* Values that are fine one by one may not go together. */
+/* Values that are valid one by one may contradict each other. */
 static mpm_status inspect_together(mpm_store *store, const struct written *written)
 {
     bool any = false;

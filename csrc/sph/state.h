@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a run by SPH, shared by the files of this folder.
+ * The internals of a run by SPH, private to this folder.
  */
 #pragma once
 #include "sph/sph.h"

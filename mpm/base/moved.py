@@ -47,6 +47,7 @@ class _Finder(MetaPathFinder):
 
 
 def install() -> None:
-    """Lets ``import`` find the modules of `MOVED` after everything else. A second call changes nothing."""
+    """Lets ``import`` find the modules of `MOVED`, before an old file that an installation may have left. A second call
+    changes nothing."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+        sys.meta_path.insert(0, _Finder())

@@ -28,7 +28,7 @@ from mpm.base import files
 from mpm.bench.blocks import CELLS, CELLS_QUICK, MATERIALS, Case
 
 if TYPE_CHECKING:
-    from mpm.solver.solver import Solver
+    from mpm.handles.solver import Solver
 
 ORACLE = "scalar"
 STUDIES = ("phases", "family", "crowding", "calls", "order", "growth", "flow", "threads")

@@ -19,9 +19,9 @@ from mpm.base import _check
 from mpm.gallery import Entry
 from mpm.handles.export import export
 from mpm.handles.replay import replay
+from mpm.handles.solver import Solver
 from mpm.io.trajectory import Recording
 from mpm.scene import settings as _settings
-from mpm.solver.solver import Solver
 from mpm.solver.totals import Totals, per_depth
 from mpm.study import conservation
 

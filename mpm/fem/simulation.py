@@ -42,6 +42,7 @@ from mpm.fem.options import (
     checked_solver,
     options_of,
 )
+from mpm.handles.solver import Solver
 from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.materials.admission import refuse_taken
@@ -52,7 +53,6 @@ from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_o
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
 from mpm.solver.particles import Copies
-from mpm.solver.solver import Solver
 from mpm.solver.state import State
 from mpm.solver.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
 

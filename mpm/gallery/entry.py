@@ -9,9 +9,9 @@ from typing import Any
 
 from mpm import fem, sph
 from mpm.base import _check
+from mpm.handles.solver import Solver
 from mpm.mpm.simulation import Simulation
 from mpm.scene.scene import Scene
-from mpm.solver.solver import Solver
 
 # Method → its class, where an entry has its numerics, and the option that is a length.
 METHODS: dict[str, tuple[type[Solver], str, str]] = {

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check, paths
+from mpm.base import _check, later, paths
 from mpm.base._check import FloatArray
 from mpm.base.closing import Closing
 from mpm.base.fieldtable import KNOWN
@@ -30,7 +30,6 @@ from mpm.solver.totals import Recorded
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mpm.viewer.widget import Viewer
     from mpm.viz import Picture
 
 Array = npt.NDArray[Any]
@@ -418,11 +417,9 @@ class Replay(_Recorded, _check.Strict, Closing):
             progress=progress,
         )
 
-    def view(self) -> Viewer:
+    def view(self) -> Any:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
-        from mpm.viewer.widget import Viewer
-
-        return Viewer(self)
+        return later.module("mpm.viewer").view(self)
 
     @staticmethod
     def _replayed(path: str) -> Replay:

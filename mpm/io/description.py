@@ -14,7 +14,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Never, TypeAlias, TypeVar
+from typing import Any, Never, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,10 @@ from mpm.scene.colliders import Collider, make_collider
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
+from mpm.solver.keeping import Arrays, Tree
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
 
-Tree: TypeAlias = dict[str, Any]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 T = TypeVar("T")
 
 INLINE = 32  # longer arrays are kept outside the text

@@ -1,4 +1,4 @@
-"""Reads HDF5 files of strangers: as much of the format as `mpm.io.vtkhdf` writes, and no more.
+"""Reads untrusted HDF5 files: only the subset of the format that `mpm.io.vtkhdf` writes.
 
 The HDF5 library is not used, because it does what a file tells it: it opens other files (external storage, external
 links, virtual data sets), loads plugins, allocates what is declared, and rereads damaged metadata for ever, with the

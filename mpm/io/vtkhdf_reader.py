@@ -1,4 +1,4 @@
-"""Trajectories as `mpm.io.vtkhdf` writes them, read back and distrusted: what was opened makes sense as a whole."""
+"""Reads trajectories, and validates them as untrusted input before use: a file that opens makes sense as a whole."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class Material(_check.Strict):
 
     @property
     def _title(self) -> str:
-        """By which errors call the law."""
+        """The law's name in error messages."""
         return type(self).__name__
 
     @property

@@ -162,7 +162,7 @@ def refuse_distortion(body: Body, F: FloatArray | None) -> None:
 def warn_of_crowd(
     sampled: Sampled, present: npt.NDArray[Any], lower: FloatArray, chosen: numerics.Numerics
 ) -> None:
-    """Warn if particles of a new body come to lie among those at `present` (n, d)."""
+    """Warn if the particles of a new body overlap those at `present` (n, d)."""
     if isinstance(sampled.body.shape, Points):
         return
     cells = [np.floor((x - lower) / chosen.dx) for x in (sampled.x, present)]

@@ -31,7 +31,7 @@ from mpm.mpm.snapshot import Snapshot, fill
 from mpm.scene.colliders import place
 from mpm.solver.derived import Fields
 from mpm.solver.particles import Copies
-from mpm.solver.solver import Solver
+from mpm.solver.solver import SolverBase
 
 __all__ = ["Equilibrating", "Equilibrium", "find"]
 
@@ -63,7 +63,7 @@ class Equilibrium(NamedTuple):
     """Products of the stiffness with a vector, the unit of work of implicit steps."""
 
 
-class Equilibrating(Solver, abstract=True):
+class Equilibrating(SolverBase, abstract=True):
     """Base of solvers that `find` can bring to rest: those with a `Snapshot`."""
 
     __slots__ = ()

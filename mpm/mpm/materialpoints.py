@@ -46,8 +46,8 @@ class MaterialPoints(Populated, abstract=True):
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """The materials in order of first use; ``particles.material`` indexes them. A rigid one is there for each body,
-        and serves an equal body when the first is gone."""
+        """The materials in order of first use; ``particles.material`` indexes them. Each rigid body has a
+        material of its own; an equal body reuses it once the first has no particles left."""
         return tuple(self._materials)
 
     def _sampled_with(self) -> np.random.Generator:

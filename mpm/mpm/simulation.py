@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import config
 from mpm.base import _check
 from mpm.base.fieldtable import DISSIPATIONS
+from mpm.handles.solver import Solver
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, grid, numerics, settings
 from mpm.mpm.equilibrium import Equilibrating
@@ -47,7 +48,7 @@ OF_SIMULATION = {
 }
 
 
-class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
+class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters
@@ -198,8 +199,8 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
     dtype : {"float64", "float32"}
         Double precision must resolve positions to dx/1024, single precision to dx/4, everywhere in the domain.
     threads : int, optional
-        Default `mpm.get_num_threads`, but at most one per 4,096 particles: fewer are not worth a thread. Results do
-        not depend on it.
+        Default `mpm.get_num_threads`, but at most one per 4,096 particles; a thread with fewer does not pay
+        off. Results do not depend on it.
     on_leave : {"raise", "clamp", "delete"} or mapping
         The fate of a particle that leaves the domain: `mpm.EscapeError` after the step, back onto the face, or
         removal when the call returns. A particle has left when it lies more than half a cell beyond a face (the
@@ -209,11 +210,11 @@ class Simulation(Equilibrating, MaterialPoints, kind="simulation"):
         round-off therefore depends on the division of a run into calls. Nothing leaves at a periodic face:
         ``particles.x``, also a written one, is wrapped into lower <= x < upper. A mapping by faces or axes, such as
         ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
-        once, ``"raise"`` goes before ``"delete"``, and ``"delete"`` before ``"clamp"``.
+        once, ``"raise"`` takes precedence over ``"delete"``, and ``"delete"`` over ``"clamp"``.
     history : int
         Record the start and every history-th step; 0: nothing.
     dissipation : bool, optional
-        Keep the books of what the laws dissipate: the live fields ``particles.plastic_dissipation`` and
+        Track the energy that the laws dissipate: the live fields ``particles.plastic_dissipation`` and
         ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the
         particles and the ``heat`` of laws with a temperature (`JohnsonCook`) [J]. Kinetic + elastic + gravitational
         energy + both sums is the energy that walls, colliders and body forces have brought in, less what transfers

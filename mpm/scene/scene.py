@@ -267,7 +267,7 @@ class Scene(_check.Strict):
     lower, upper : array_like, shape (d,)
         The box [m] that holds the material, d = 2 or 3; its faces are the walls.
     gravity : array_like of shape (d,), or callable, optional
-        Acceleration [m/s²], default zero. A callable ``g(t)`` is asked at the beginning of every step; it acts as a
+        Acceleration [m/s²], default zero. A callable ``g(t)`` is evaluated at the beginning of every step; it acts as a
         body force does.
     body_force : callable, optional
         A force per mass beside gravity: ``f(x, t)`` gets the positions (n, d) [m] of all particles, in the order of

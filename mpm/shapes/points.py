@@ -8,7 +8,7 @@ from typing import Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm.base import _check
+from mpm.base import _check, later
 from mpm.errors import FileFormatError
 from mpm.shapes.arguments import as_array, as_rows, brief, called_as
 from mpm.shapes.shape import Bools, Floats, Shape
@@ -101,9 +101,7 @@ class Points(Shape):
         FileFormatError
             The file is damaged, has no points, or not finite ones. Nothing in it is executed.
         """
-        from mpm.io import formats  # not for those who only describe shapes
-
-        found = formats.read(path)
+        found = later.module("mpm.io.formats").read(path)
         x = np.asarray(found["x"], dtype=np.float64)
         if not np.isfinite(x).all():
             row = int(np.flatnonzero(~np.isfinite(x).all(axis=1))[0])

@@ -1,4 +1,4 @@
-"""A look at a simulation for what usually goes wrong, in plain words."""
+"""Checks a simulation for common mistakes and reports them in plain words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mpm.materials.laws import Material
 from mpm.materials.varying import Varying
 from mpm.scene import colliders
 from mpm.scene.colliders import Placed
-from mpm.solver.solver import Solver
+from mpm.solver.solver import SolverBase
 from mpm.solver.stepping import StableDt
 
 __all__ = ["Finding", "GridLooks", "Looks", "Report", "doctor"]
@@ -59,7 +59,7 @@ class Report(tuple[Finding, ...]):
         return "\n".join(f"{'ok  ' if one.good else 'look'} {one.topic:<11} {one.words}" for one in self)
 
 
-def doctor(sim: Solver) -> Report:
+def doctor(sim: SolverBase) -> Report:
     """Look at the present state of a simulation.
 
     Parameters
@@ -87,7 +87,7 @@ def doctor(sim: Solver) -> Report:
     ok   resolution  the smallest body, 'ball', is 12.8 cells wide
     """
     looks = getattr(type(sim), "_looks", None)
-    if not isinstance(sim, Solver) or looks is None:
+    if not isinstance(sim, SolverBase) or looks is None:
         raise _check.wrong_type("sim", sim, "an mpm.Simulation, mpm.sph.Simulation or mpm.fem.Simulation")
     sim.totals()  # takes what was written through views
     if not len(sim.particles):

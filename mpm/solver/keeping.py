@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
-if TYPE_CHECKING:
-    from mpm.io.description import Arrays, Tree
+import numpy.typing as npt
+
+Tree: TypeAlias = dict[str, Any]
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 class Format(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base import _check
-from mpm.solver.solver import Solver
+from mpm.solver.solver import SolverBase
 
 __all__ = ["Gone", "Part", "Populated", "rows_of"]
 
@@ -64,7 +64,7 @@ class Gone:
         return gone
 
 
-class Populated(Solver, abstract=True):
+class Populated(SolverBase, abstract=True):
     """Base of solvers whose bodies are particles: the rows of a body, and bodies that are added between steps."""
 
     __slots__ = ("_parts",)

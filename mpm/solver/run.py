@@ -17,10 +17,9 @@ from mpm.solver import progress as progresses
 from mpm.solver import runlog
 
 if TYPE_CHECKING:
-    from mpm.io.trajectory import Recording
     from mpm.solver.core import Core
 
-PARTICLES_PER_THREAD = 4096  # by default, fewer are not worth a thread
+PARTICLES_PER_THREAD = 4096  # by default; a thread with fewer does not pay off
 STEPS_MAX = 2**62
 # What to call in place of options that `run` and `step` do not have.
 OF_RUN = {
@@ -55,7 +54,7 @@ class Run(_check.Strict):
         self._scene = scene._kept_copy()
         self._threads = threads
         self._most_threads = threads or config.get_num_threads()
-        self._recordings: list[Recording] = []
+        self._recordings: list[Any] = []
 
     # ---- the clock and the threads ---------------------------------------------------------------------
 
@@ -101,7 +100,7 @@ class Run(_check.Strict):
     ) -> None:
         """Advance by `duration` [s]; ends at exactly ``time + duration``.
 
-        A run that needs more than ten million steps of the size of its first one warns, and says how long it may take.
+        Warns, with an estimate of the duration, if the size of the first step implies more than ten million steps.
         The logger ``mpm`` of `logging` gets a line at the beginning and at the end, at the level INFO.
 
         Parameters
@@ -111,7 +110,7 @@ class Run(_check.Strict):
         max_steps : int, optional
             Take at most so many steps, or raise `StepLimitError`. It changes no bit.
         progress : bool, optional
-            Show a bar on stderr; needs the extra ``plot``. It changes no bit, either.
+            Show a bar on stderr; needs the extra ``plot``. It changes no bit of the results.
         callback : callable, optional
             ``callback(sim)`` is called between whole steps. It may read and write the particles; an exception ends the
             run at that step. A callback that writes nothing changes no bit.

@@ -1,13 +1,12 @@
-"""The base of all solvers: run, record, draw, view, save, load, copy, compare. `mpm.Simulation` is the first.
+"""What every solver computes: a scene and a core, their state, quantities of it, colliders.
 
-A method other than MPM is a subclass of `Solver` around a `mpm.solver.core.Core`, which does all computation.
+`mpm.handles.solver.Solver` adds what a user holds: pictures, recordings, files, copies.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
@@ -41,37 +40,18 @@ from mpm.solver.particles import IN_WORDS, Copies, Particles
 from mpm.solver.run import Run
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from mpm.handles.replay import Replay
-    from mpm.io.trajectory import Recording
     from mpm.scene.settings import Setting
     from mpm.solver.core import Core
     from mpm.solver.state import State
-    from mpm.viewer.widget import Viewer
-    from mpm.viz import Picture
 
-__all__ = ["Solver"]
+__all__ = ["SolverBase"]
 
 LABELS = ("id", "material")  # fields that have no values between particles
 
 
-class Solver(Run):
-    """Base of solvers: a scene and a core that advances it.
-
-    A subclass ``class Springs(Solver, kind="springs")``, where `kind` names it in files, must supply
-
-    - a core, given to ``__init__``,
-    - ``_snapshot()``, its complete state without threads: a `mpm.io.kept.Kept`, or an object that ``_format()``
-      describes,
-    - ``_of(snapshot, threads)``, a class method that makes a solver from a snapshot,
-
-    and may supply: ``_options()``, which recordings store and need; ``materials``, or ``quantities`` with
-    ``_quantity(name, particles)``, for `compute`; ``_settings()``, which the viewer can change, with
-    ``_rebuilt(changes)``; ``_has_grid`` with ``_nodes()``; ``_cells()``, a mesh of the particles; ``_interpolated()``
-    for `interpolate`; ``_resolution``, with ``_admit(scene)``, ``_meet(trial)`` and ``_place(prepared, scene)``, for
-    `add_collider`; ``_looks`` for `mpm.doctor`; and ``_lines()`` of the `repr`. A base of further solvers has
-    ``abstract=True`` instead of a kind.
+class SolverBase(Run):
+    """A scene and a core that advances it. A method is a subclass of `mpm.handles.solver.Solver`, which says what it
+    supplies.
 
     Parameters
     ----------
@@ -163,9 +143,7 @@ class Solver(Run):
     @staticmethod
     def _format() -> Format:
         """The format of its snapshots."""
-        from mpm.io import kept
-
-        return kept
+        raise NotImplementedError
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -480,223 +458,6 @@ class Solver(Run):
         n, now = self._core.particles, f"t = {self.time:g} s after {self.steps} steps"
         first = f"<{type(self).__name__} {self.dimension}-D: {n} {self._rows_are}, {now}"
         return "\n".join([first, *(f"  {line}" for line in self._lines())]) + ">"
-
-    # ---- pictures --------------------------------------------------------------------------------------
-
-    @_check.options
-    def plot(
-        self,
-        *,
-        ax: Axes | None = None,
-        figsize: tuple[float, float] | None = None,
-        color: str = "speed",
-        limits: tuple[float, float] | None = None,
-        renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
-    ) -> Picture:
-        """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
-
-        The triangles of finite elements are filled; in 3-D those of the surface, shaded. Colliders are solid in 2-D. A
-        3-D picture is an image that shows them shaded and half transparent.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Default: axes of a new figure, which fits the domain.
-        figsize : (float, float), optional
-            Width and height of the new figure [inches].
-        color : str
-            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle; or one that is
-            a vector, such as the displacement of finite elements or a field of yours, which is drawn by its magnitude.
-        limits : (float, float), optional
-            Ends of the colour scale. Default: the smallest (for a quantity without a sign, 0) and largest value; if
-            a few values lie far off, the 1st and 99.5th percentile. A tip on the colour bar marks values beyond.
-        renderer : {"builtin", "pyvista"}
-            The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
-            needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
-        cut : mapping, optional
-            Planes that open a 3-D scene, such as ``{"y": 0.5}`` [m], or two or three for a corner: particles between
-            them and the camera are left out, and so are elements with their middle there. Colliders stay whole.
-
-        Returns
-        -------
-        mpm.viz.Picture
-            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
-            ``figure`` is what they are in.
-        """
-        from mpm.viz import plot
-
-        return plot(self, ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut)
-
-    @_check.options
-    def movie(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        duration: float,
-        fps: float,
-        color: str = "speed",
-        limits: tuple[float, float] | None = None,
-        size: tuple[int, int] | None = None,
-        renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
-        progress: bool = False,
-    ) -> None:
-        """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
-
-        The movie runs as `frames` does, to the exact times of frames. `record` a run to leave its bits unchanged, and
-        make the movie from the replay.
-
-        Parameters
-        ----------
-        path : str or path
-            ``.mp4``, ``.gif``, or a directory (without suffix) for ``frame_0000.png``, …
-        duration, fps : float
-            As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two rates,
-            slowed down or sped up.
-        color : str
-            As in `plot`.
-        limits : (float, float), optional
-            Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
-            values far off.
-        size : (int, int), optional
-            Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
-        renderer, cut
-            As in `plot`.
-        progress : bool, optional
-            A bar on stderr.
-        """
-        from mpm.viz import movie
-
-        movie(
-            self,
-            path,
-            duration=duration,
-            fps=fps,
-            color=color,
-            limits=limits,
-            size=size,
-            renderer=renderer,
-            cut=cut,
-            progress=progress,
-        )
-
-    def view(self) -> Viewer:
-        """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
-        from mpm.viewer.widget import Viewer
-
-        return Viewer(self)
-
-    # ---- trajectories ----------------------------------------------------------------------------------
-
-    @_check.options
-    def record(
-        self, path: str | os.PathLike[str], *, fps: float, fields: Sequence[str] = (), compression: int = 0
-    ) -> Recording:
-        """Record frames during all following runs; ``.vtkhdf`` needs the extra ``io``.
-
-        A frame is the first whole step at or after its time t₀ + i/fps; frame 0 is the present state. A step that
-        passes several of these times is written once. Recording changes no bit of a run. An error in writing ends the
-        run after a whole step, and the recording. Ctrl-C ends the run after a whole step, and not the recording: the
-        next run goes on with both.
-
-        Parameters
-        ----------
-        path : str or path
-            A ``.vtkhdf`` file in an existing directory; an existing file is replaced. ParaView >= 5.12 and VTK >= 9.3
-            read it as a time series, `mpm.replay` as arrays. Until the recording is closed, only `mpm.replay` can
-            read it. After a crash the file holds all frames up to the last whole one: ``python -m mpm replay FILE
-            --repair`` closes it for other programs. Or a sequence for Houdini and others, a file per frame in single
-            precision: ``"run.bgeo"`` or ``"run.geo"`` writes ``run_0000.bgeo``, …, ``"run_{:03d}.bgeo"`` names the
-            number's place, and ``run.bgeo.series`` keeps the rest for `mpm.replay`.
-        fps : float
-            Frames per second of simulated time.
-        fields : sequence of str
-            Fields of `particles` or quantities of `compute`, written beside ``x``. The file always has ``id``,
-            ``material``, ``mass`` and ``volume``, once for as long as the set of particles stays the same, and of
-            finite elements the cells: ParaView shows their surfaces.
-            Numbers are not rounded. A plane scene lies in z = 0, with the zz components of plane strain.
-        compression : int
-            Level of gzip, 0 (none) to 9: smaller, but slower.
-
-        Returns
-        -------
-        Recording
-            A context manager with `path`, `fps`, `fields`, `frames`, `seconds` (its cost so far) and `close`.
-
-        Raises
-        ------
-        FileNotFoundError
-            The directory does not exist.
-        """
-        from mpm.io.trajectory import Recording
-
-        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
-        self._recordings.append(recording)
-        return recording
-
-    @staticmethod
-    def _replayed(path: str) -> Replay:
-        """Open a recording for the viewer."""
-        from mpm.handles.replay import replay
-
-        return replay(path)
-
-    # ---- keeping ---------------------------------------------------------------------------------------
-
-    @_check.options
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the complete state to a file, from which `mpm.load` makes a simulation that continues bit for bit.
-
-        The file has everything except the number of threads and functions. Particles hold the values of the functions
-        that described bodies; `mpm.load` takes the scene's body force as an argument. Equal states make equal files.
-        The file is written whole or not at all: it is written beside an older one, brought to the disk, and replaces
-        the older one at the end.
-
-        Parameters
-        ----------
-        path : str or path
-            Any name, such as ``"run.mpm"``.
-
-        Raises
-        ------
-        TypeError
-            The scene has a shape, material, motion or random generator from outside this package and NumPy.
-        OSError
-            The file cannot be written; an older one stays.
-        SimulationError
-            Values written through views are no valid state, see `run`.
-        BusyError
-            Another thread is running this simulation.
-        """
-        from mpm.io import checkpoint
-
-        checkpoint.save(self, path)
-
-    def __copy__(self) -> Self:
-        """A deep copy: two simulations share no state."""
-        return self._of(self._snapshot(), self._threads)
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
-        return self.__copy__()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the bytes of a checkpoint, and the body force by its name, as pickles hold functions."""
-        from mpm.io import checkpoint
-
-        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two simulations have the same complete state, bit for bit; `mpm.diff` names differences."""
-        if self is other:
-            return True
-        if not isinstance(other, Solver) or other._kind != self._kind:
-            return NotImplemented
-        from mpm.io import compare
-
-        return not compare.diff(self, other)
-
-    __hash__ = None  # type: ignore[assignment]  # equal or not by a state that changes
 
 
 def _columns(values: npt.NDArray[Any]) -> FloatArray:

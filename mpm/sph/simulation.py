@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _core, config, memory
 from mpm.base import _check, fieldtable
 from mpm.errors import SimulationError
+from mpm.handles.solver import Solver
 from mpm.io.description import listing
 from mpm.io.kept import Kept
 from mpm.materials.laws import Material, registry
@@ -58,7 +59,7 @@ CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them viol
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
 
-class Simulation(Populated, kind="sph"):
+class Simulation(Populated, Solver, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
     A step is Algorithm 1 of Becker and Teschner (2007): neighbours; densities by summation, ρ = Σ m W, with the

@@ -12,7 +12,7 @@ from mpm.base._check import FloatArray
 from mpm.solver.totals import History
 
 if TYPE_CHECKING:
-    from mpm.solver.solver import Solver
+    from mpm.handles.solver import Solver
 
 __all__ = ["Comparison", "compare"]
 
@@ -124,7 +124,7 @@ def compare(
 
 
 def _named(runs: Any) -> dict[str, Solver]:
-    from mpm.solver.solver import Solver
+    from mpm.handles.solver import Solver
 
     if isinstance(runs, Mapping):
         named = {_check.text("runs", name): run for name, run in runs.items()}

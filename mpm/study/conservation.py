@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mpm.solver.totals import per_depth
 
 if TYPE_CHECKING:
-    from mpm.solver.solver import Solver
+    from mpm.handles.solver import Solver
     from mpm.solver.totals import Totals
 
 FloatArray = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpm.base import _check
 from mpm.handles.replay import Replay
-from mpm.solver.solver import Solver
+from mpm.handles.solver import Solver
 from mpm.viewer.files import opened
 
 if TYPE_CHECKING:

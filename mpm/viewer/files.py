@@ -6,8 +6,8 @@ import os
 
 from mpm.base import paths
 from mpm.handles.replay import Replay, replay
+from mpm.handles.solver import Solver
 from mpm.io import checkpoint, sequence, trajectory
-from mpm.solver.solver import Solver
 
 RECORDINGS = (trajectory.SUFFIX, *sequence.SUFFIXES, sequence.SERIES)
 

@@ -40,7 +40,7 @@ Open the one that <code>python -m mpm view</code> printed when it was started.</
 
 
 class Stranger(routing.Matcher):  # type: ignore[misc]
-    """Matches what no page of this server asks for, whatever the path: requests and websockets alike."""
+    """Matches requests that no page of this server makes, whatever the path: requests and websockets alike."""
 
     def match(self, request: Any) -> dict[str, Any] | None:
         """See `tornado.routing.Matcher`."""
