@@ -84,7 +84,26 @@ def rough_edges(setup: Setup) -> bool:
     return any(axis != other for axis in rough for other in taking)
 
 
-KNOWN: tuple[Known, ...] = ()
+def rubs_beside_others(setup: Setup) -> bool:
+    """Can a node be held by a rough contact and by another one?"""
+    rough = [face[0] for face, (_, friction) in setup.walls.items() if friction]
+    taking = [face[0] for face, (contact, _) in setup.walls.items() if contact not in ("periodic", "mirror")]
+    if any(axis != other for axis in rough for other in taking):
+        return True
+    colliders = setup.obstacles
+    return (
+        bool(colliders and (rough or any(one.friction for one in colliders)))
+        and len(colliders + tuple(taking)) > 1
+    )
+
+
+KNOWN: tuple[Known, ...] = (
+    Known(
+        "friction of several contacts at a node: each takes its own in explicit steps, they share it in implicit ones",
+        ("implicit",),
+        rubs_beside_others,
+    ),
+)
 
 
 # --- the loop --------------------------------------------------------------------------------------------------------

@@ -553,8 +553,3 @@ def implicitly(case: Case, rng: np.random.Generator) -> Difference:
         gaps.append(float(np.sqrt(gap)) / random_scenes.WAVE)
     allowed = 0.6 * gaps[0] + 2e-4  # measured 0.25; contacts that open and close leave up to 1e-4
     return Difference(gaps[1] / allowed, "v of implicit and explicit steps", gaps[1], allowed)
-
-
-def two_contacts(setup: Setup) -> bool:
-    """Can a node be held by a collider and by another collider or a wall?"""
-    return len(setup.obstacles) > 1 or (bool(setup.obstacles) and setup.has("slip", "sticky", "separate"))

@@ -215,13 +215,13 @@ static mpm_linear_system system_of(struct solve *solve)
 
 /* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
 
-/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes.
- * Some searches fail at a few dozen times as much (NOISE of newton.c). */
+/* The residual that rounding alone leaves at all nodes: the error epsilon of velocities, and of forces of the size of
+ * the modulus. Some searches fail at a few dozen times as much (NOISE of newton.c). */
 static double rounding_floor(const mpm_simulation *simulation, double dt)
 {
     const mpm_measure *most = &simulation->measure;
     const double epsilon = simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
-    return epsilon * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
+    return epsilon * (dt * most->wave2 / simulation->settings.dx + most->speed) * sqrt(most->mass);
 }
 
 /* The linear model alone: no residual of the law is looked at. */
