@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mpm import memory
-from mpm.base import _check
+from mpm.base import _check, memory
 from mpm.base._check import FloatArray
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part

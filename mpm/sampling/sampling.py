@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm.base import _check
-from mpm.memory import MOST_ROWS
+from mpm.base.memory import MOST_ROWS
 from mpm.sampling import bluenoise, pointvolumes
 from mpm.sampling.filling import Filler, Filling
 from mpm.shapes import Box, Points, Shape
