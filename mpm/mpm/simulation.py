@@ -123,8 +123,8 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         (the linear kernel: around nodes) and the law's modulus K of volume changes. Choose it for solids that hardly
         change their volume: ν >= 0.45, such as rubber and undrained clay, and for smooth pressures in liquids and
         behind shocks. Without it these solids are too stiff: a punch into metal with ν = 0.49 needs 1.28 of the plastic
-        limit load with 4 cells over half its width, and 1.01 with F-bar. Metal and soil with ν up to 0.4 do not need
-        it: with few cells F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.92; 1.00 without it;
+        limit load with 4 cells over half its width, and 0.95 with F-bar. Metal and soil with ν up to 0.4 do not need
+        it: with few cells F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.89; 1.00 without it;
         ``python benchmarks/limit_loads.py``). Laws, histories, J and
         ``stable_dt`` are those of the averaged F. Bodies that share nodes share the average. Momentum is conserved as
         without it. The elastic energy in the totals is that of the averaged F; where the volume change varies within
