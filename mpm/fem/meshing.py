@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, memory
-from mpm.base import _check
+from mpm import _core
+from mpm.base import _check, memory
 from mpm.base._check import FloatArray
 from mpm.shapes import Points, Shape
 from mpm.shapes.cells import Cells

@@ -15,14 +15,13 @@ from mpm import _core, config
 from mpm.base import _check
 from mpm.materials.laws import Material
 from mpm.scene import walls
+from mpm.scene.domain import WHOLE, refuse_parts_of_cells
 from mpm.scene.scene import Scene
 from mpm.solver.stepping import (
     MAX_HISTORY,
-    WHOLE,
     DType,
     checked_dtype,
     refuse_coarse_positions,
-    refuse_parts_of_cells,
     refuse_short_steps,
     time_step,
 )

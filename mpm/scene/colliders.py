@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from mpm import motion as _motion
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
-from mpm.scene.walls import CONTACT_WORDS, FRICTIONAL, RULES, Wall, checked_restitution
+from mpm.scene.walls import CONTACT_WORDS, FRICTIONAL, RULES, Wall, checked_restitution, restore_fields
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
 
@@ -39,6 +40,9 @@ class Collider:
     motion: _motion.Motion | None
     name: str
     restitution: float = 0.0
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore_fields(self, state)
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""

@@ -20,9 +20,9 @@ from mpm.materials.varying import Varying
 from mpm.motion import Motion
 from mpm.scene import walls as _walls
 from mpm.scene.colliders import OF_COLLIDER, Collider, make_collider
+from mpm.scene.domain import WHOLE, whole_cells
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
-from mpm.solver.stepping import WHOLE, whole_cells
 
 __all__ = ["Body", "Scene"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mpm.base import _check
@@ -64,6 +64,9 @@ class Wall:
     friction: float = 0.0
     restitution: float = 0.0
 
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore_fields(self, state)
+
     def __init__(self, contact: str, *, friction: float = 0.0, restitution: float = 0.0) -> None:
         contact = _check.choice("contact", contact, CONTACTS, CONTACT_WORDS)
         friction = _check.number("friction", friction, low=0)
@@ -77,6 +80,13 @@ class Wall:
         friction = f", friction={self.friction:g}" if self.friction else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         return f"Wall({self.contact!r}{friction}{restitution})"
+
+
+def restore_fields(thing: Any, state: Sequence[Any]) -> None:
+    """Sets the fields of a frozen dataclass with slots from a pickle; those that it lacks, the last ones, by default."""
+    missing = fields(thing)[len(state) :]
+    for field, value in zip(fields(thing), [*state, *(field.default for field in missing)], strict=True):
+        object.__setattr__(thing, field.name, value)
 
 
 def checked_restitution(restitution: object, contact: str, what: str) -> float:

@@ -14,7 +14,7 @@ from mpm import _core, config
 from mpm.base import _check
 from mpm.materials import Fluid
 from mpm.materials.admission import refuse_varying
-from mpm.scene import walls
+from mpm.scene import domain, walls
 from mpm.scene.colliders import refuse_restitution
 from mpm.scene.scene import Scene
 from mpm.scene.settings import Setting
@@ -120,8 +120,8 @@ def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
         least = (scene.upper - scene.lower).max() / MOST_CELLS
         raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
     whole = np.rint(exact)
-    if (np.abs(exact - whole) > stepping.WHOLE * np.maximum(1, whole)).any():
-        stepping.refuse_parts_of_cells("spacing", scene.lower, scene.upper, spacing)
+    if (np.abs(exact - whole) > domain.WHOLE * np.maximum(1, whole)).any():
+        domain.refuse_parts_of_cells("spacing", scene.lower, scene.upper, spacing)
     if whole.min() < FEWEST * smoothing:
         raise ValueError(
             f"spacing = {spacing:g}: the domain has {int(whole.min())} spacings along an axis; must be >= "

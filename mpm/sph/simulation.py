@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config, memory
-from mpm.base import _check, fieldtable
+from mpm import _core, config
+from mpm.base import _check, fieldtable, memory
 from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
 from mpm.io.description import listing
