@@ -83,7 +83,7 @@ class Wall:
 
 
 def restore_fields(thing: Any, state: Sequence[Any]) -> None:
-    """Sets the fields of a frozen dataclass with slots from a pickle; those that it lacks, the last ones, by default."""
+    """Sets the fields of a frozen dataclass with slots from a pickle; the last ones, which it may lack, by default."""
     missing = fields(thing)[len(state) :]
     for field, value in zip(fields(thing), [*state, *(field.default for field in missing)], strict=True):
         object.__setattr__(thing, field.name, value)
