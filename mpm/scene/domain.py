@@ -1,0 +1,46 @@
+"""Domains that are whole numbers of cells along each axis."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+# (upper - lower)/dx must be a whole number within this tolerance.
+WHOLE = 1e-9
+NEAR = 0.1  # relative difference of another dx that is worth a proposal
+
+
+def nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
+    """The dx closest to the given one that divides all sides of the domain."""
+    side = float(extent.min())
+    centre = max(1, round(side / dx))
+    candidates = np.arange(max(1, centre - 1000), centre + 1001)
+    exact = extent[:, None] / (side / candidates)
+    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
+    spacings = side / candidates[fits]
+    return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
+
+
+def whole_cells(extent: npt.NDArray[np.float64], dx: float) -> npt.NDArray[np.float64]:
+    """How many cells along each axis hold a domain of that extent (d,): within `WHOLE`, or the next larger number."""
+    exact = extent / dx
+    near = np.rint(exact)
+    is_whole = (np.abs(exact - near) <= WHOLE * np.maximum(1, near)) & (near >= 1)
+    return np.where(is_whole, near, np.ceil(exact))
+
+
+def refuse_parts_of_cells(
+    name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float
+) -> NoReturn:
+    """Raise the ValueError for a domain of which dx, which users call `name`, does not divide a side."""
+    extent = upper - lower
+    fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
+    near = nearest_dx(extent, dx)
+    also = f", or take {name} = {near:.15g}" if near and abs(near / dx - 1) <= NEAR else ""
+    exact = ", ".join(f"{x:.6g}" for x in extent / dx)
+    raise ValueError(
+        f"{name} = {dx!r}: (upper - lower)/{name} = ({exact}) must be whole; extend the domain to upper = ({fitting}), "
+        f"as scene.fitted({dx!r}) does{also}"
+    )
