@@ -509,12 +509,11 @@ def crushed(**options):
     return mpm.Simulation(scene, dx=1 / 16, **numerics, **options)
 
 
-@pytest.mark.parametrize("integrator", IMPLICIT)
-def test_steps_so_short_that_rounding_hides_what_they_solve(integrator):
+def test_linear_solves_of_short_steps_end_at_the_rounding_of_velocities():
     """Their forces change velocities by hardly more than rounding does."""
     for dt in (1e-5, 1e-6):
         ends = []
-        for name in ("explicit", integrator):
+        for options in ({}, {"integrator": "semi-implicit", "tolerance": 1e-9}):
             scene = mpm.Scene((0, 0), (1, 1), walls="sticky")
             law = mpm.materials.NeoHookean(E=10, nu=0.3, density=1)
             scene.add(
@@ -522,7 +521,6 @@ def test_steps_so_short_that_rounding_hides_what_they_solve(integrator):
             )
             turn = mpm.motion.Rotation(-1.4, about=(0.4, 0.3))
             scene.add_collider(mpm.shapes.HalfSpace((0.4, 0.3), (-0.5, 0.8)), motion=turn)
-            options = {} if name == "explicit" else {"integrator": name, "tolerance": 1e-9}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of particles inside the collider
                 sim = mpm.Simulation(scene, dx=1 / 16, dt=dt, threads=1, **options)

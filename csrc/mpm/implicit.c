@@ -215,13 +215,23 @@ static mpm_linear_system system_of(struct solve *solve)
 
 /* ---- one solve between two revisions of the contacts ------------------------------------------------------------ */
 
-/* The residual that rounding alone leaves at all nodes: the error epsilon of velocities, and of forces of the size of
- * the modulus. Some searches fail at a few dozen times as much (NOISE of newton.c). */
+static double epsilon_of(const mpm_simulation *simulation)
+{
+    return simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* The residual that rounding alone leaves: forces of the size of the modulus, with the error epsilon, at all nodes.
+ * Some searches fail at a few dozen times as much (NOISE of newton.c). */
 static double rounding_floor(const mpm_simulation *simulation, double dt)
 {
     const mpm_measure *most = &simulation->measure;
-    const double epsilon = simulation->settings.real_size == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
-    return epsilon * (dt * most->wave2 / simulation->settings.dx + most->speed) * sqrt(most->mass);
+    return epsilon_of(simulation) * dt * most->wave2 / simulation->settings.dx * sqrt(most->mass);
+}
+
+/* That of velocities, which a short step hardly changes. */
+static double rounding_of_velocities(const mpm_simulation *simulation)
+{
+    return epsilon_of(simulation) * simulation->measure.speed * sqrt(simulation->measure.mass);
 }
 
 /* The linear model alone: no residual of the law is looked at. */
@@ -232,7 +242,8 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     const mpm_linear_system system = system_of(solve);
     const bool projects = settings->projection == MPM_PROJECTION_SEMIDEFINITE;
     const mpm_krylov_residual first = make_system(solve, MPM_LINEARIZE, settings->beta, projects);
-    const double goal = fmax(settings->tolerance * sqrt(first.norm2), rounding_floor(simulation, solve->dt));
+    const double floor = rounding_floor(simulation, solve->dt) + rounding_of_velocities(simulation);
+    const double goal = fmax(settings->tolerance * sqrt(first.norm2), floor);
     *result = (mpm_newton){.end = MPM_NEWTON_FAILED, .iterations = 1, .residual = {first.norm2 > 0}};
     if (!isfinite(first.norm2))
         return false;
