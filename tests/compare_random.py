@@ -103,6 +103,11 @@ KNOWN: tuple[Known, ...] = (
         ("implicit",),
         rubs_beside_others,
     ),
+    Known(
+        "in implicit steps, rounding says how a node at rest on a plane of symmetry begins to slide, without a mirror",
+        ("unfolded",),
+        lambda setup: setup.solved and any(friction for _, friction in setup.walls.values()),
+    ),
 )
 
 

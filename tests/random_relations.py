@@ -117,11 +117,6 @@ class Case:
         return made[0], made[1]
 
     @cached_property
-    def growth(self) -> float:
-        """The largest change of a velocity by a small change of the beginning, over the speed of waves."""
-        return max(largest(self.error(other, "v")) for other in self.nudged) / random_scenes.WAVE
-
-    @cached_property
     def decided(self) -> bool:
         """Do small changes leave how the run ends, and who is there, as they are?"""
         return all(other.ended == self.first.ended and same_rows(other, self.first) for other in self.nudged)
@@ -465,12 +460,7 @@ def unfolded(case: Case, rng: np.random.Generator) -> Difference:
     for name in values:
         if name.endswith((" mass", " kinetic", " elastic", "_dissipation", " heat")) and " " in name:
             values[name] = values[name] / 2
-    difference = half.compare(found, ("momentum", "impulse", "center", "gravitational", "energy", "material"))
-    if (
-        difference.ratio > 1
-    ):  # of a node at rest on the plane rounding decides how it begins to slide in the whole
-        needs(Case(whole).growth <= 100 * max(half.growth, NUDGE * half.precision))
-    return difference
+    return half.compare(found, ("momentum", "impulse", "center", "gravitational", "energy", "material"))
 
 
 def as_a_slab(case: Case, rng: np.random.Generator) -> Difference:
