@@ -23,12 +23,14 @@ double mpm_refusal_travel(const mpm_simulation *simulation)
 /* The smallest accepted determinant of a strain increment. None turns a particle inside out. An automatic explicit step
  * compresses none by more than a fifth: its bound is that of the state before it, and where a law stiffens within the
  * step, the stress of that state acts for too long, so that energy appears. The Cayley transform's two determinants are
- * each half of the step. */
+ * each half of the step. With the linear kernel, nodes of vanishing weight may have any velocity gradient, and no step
+ * would be short enough. */
 static double allowed_det(const mpm_simulation *simulation)
 {
-    if (simulation->settings.dt > 0 || simulation->integrator->solve)
+    const mpm_scheme *scheme = &simulation->settings.scheme;
+    if (simulation->settings.dt > 0 || simulation->integrator->solve || scheme->degree == MPM_LINEAR)
         return 0.1;
-    return simulation->settings.scheme.f_update == MPM_F_CAYLEY ? 0.9 : 0.8;
+    return scheme->f_update == MPM_F_CAYLEY ? 0.9 : 0.8;
 }
 
 /* Could an increment have a smaller determinant? Not if velocities differ little over the whole grid. Otherwise a dry

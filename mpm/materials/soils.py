@@ -180,11 +180,11 @@ class DruckerPrager(_Flowing, _Elastic):
     cone: str = "compression"
 
     def __post_init__(self) -> None:
-        Material.__post_init__(self)
-        if self.cone == "plane-strain":
+        if isinstance(self.cone, str) and self.cone == "plane-strain":
             _refuse_no_friction(self.friction_angle_deg, self.cohesion, math.sqrt(3), "sqrt(3) times")
         else:
             _refuse_no_friction(self.friction_angle_deg, self.cohesion, 2, "twice")
+        Material.__post_init__(self)
         apex = math.inf
         if not self._varies:  # otherwise the core checks the values of particles
             _check.number(
