@@ -158,20 +158,15 @@ INLINE struct law_evaluation cam_clay_evaluate(const struct cam_clay *law, struc
                                                matrix velocity_gradient)
 {
     (void)velocity_gradient;
-    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const wide zero = wide_set(0), third = wide_set((real)(1.0 / 3));
     const struct hencky_trial t = hencky_trial_of(state.F, state.history[CAM_CLAY_FZZ]);
     const wide v = cam_clay_power(law, t.trace), grown = wide_exp(v), two_mu = law->mu + law->mu;
-    const wide p = law->attraction * (grown - one);
-    /* e^v - 1 - v: its series where that is small, so that nothing cancels */
-    wide series = one;
-    UNROLL for (int k = REAL_IS_FLOAT ? 8 : 14; k > 2; k--)
-        series = wide_fma(series * v, wide_set((real)(1.0 / k)), one);
-    const wide excess = wide_select(wide_less(wide_abs(v), half), half * v * v * series, grown - one - v);
+    const wide p = law->attraction * wide_expm1(v);
 
     struct law_evaluation r;
     r.tau = matrix_add_diagonal(matrix_scale(two_mu, t.deviator), -p);
     r.tau_zz = wide_fma(two_mu, t.zz, -p);
-    r.energy = wide_fma(law->attraction * law->kappa, excess, law->mu * t.length * t.length);
+    r.energy = wide_fma(law->attraction * law->kappa, wide_exp_excess(v, grown), law->mu * t.length * t.length);
     /* that of Hencky's solid with the bulk modulus of this pressure */
     const wide bulk = law->attraction * law->inverse_kappa * grown;
     const struct hencky tangent = {law->mu, wide_fnma(two_mu, third, bulk)};

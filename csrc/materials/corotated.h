@@ -12,6 +12,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/strain.h"
 
 struct corotated {
     wide mu, lambda; /* Lame parameters [Pa] */
@@ -27,20 +28,17 @@ INLINE struct law_evaluation corotated_evaluate(const struct corotated *law, str
 {
     (void)velocity_gradient;
     const wide zero = wide_set(0), two_mu = law->mu + law->mu;
-    const matrix F = state.F, R = polar_rotation(F);
-    const wide growth = matrix_dot(R, F) - wide_set(DIM); /* tr(S - I) */
-    matrix P, strain;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++) {
-            strain.m[i][j] = F.m[i][j] - R.m[i][j];
-            P.m[i][j] = wide_fma(law->lambda * growth, R.m[i][j], two_mu * strain.m[i][j]);
-        }
+    const matrix F = state.F;
+    const struct stretch s = strain_stretch(F, NULL);
+    const wide growth = matrix_trace(s.strain); /* that of S - I */
     struct law_evaluation r;
-    r.tau = matrix_symmetric(matrix_multiply_transposed(P, F));
     r.tau_zz = law->lambda * growth;
-    r.energy = wide_fma(law->mu, matrix_dot(strain, strain), wide_set((real)0.5) * law->lambda * growth * growth);
+    /* 2 mu V (V - I) + lambda tr(V - I) V */
+    r.tau = matrix_add(matrix_scale(two_mu, s.product),
+                       matrix_scale(r.tau_zz, matrix_add_diagonal(s.strain, wide_set(1))));
+    r.energy = wide_fma(law->mu, s.size2, wide_set((real)0.5) * law->lambda * growth * growth);
     /* s_i s_j Psi_ij = (2 mu delta_ij + lambda) s_i s_j, the matrix 2 mu diag(s^2) + lambda s s^T */
-    const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(F, F));
+    const wide largest2 = matrix_largest_eigenvalue_bound(s.e) + wide_set(1);
     r.wave = (two_mu + law->lambda) * largest2;
     r.isolated = wide_fma(two_mu, largest2, wide_max(law->lambda, zero) * matrix_dot(F, F));
     r.damping = zero;
@@ -53,15 +51,11 @@ INLINE struct law_piola corotated_piola(const struct corotated *law, matrix F)
 {
     const wide zero = wide_set(0), two_mu = law->mu + law->mu, least = wide_set((real)0.1);
     const matrix R = polar_rotation(F);
-    const wide stretch = matrix_dot(R, F), growth = stretch - wide_set(DIM);
-    wide square = zero, pair = stretch; /* the smallest s_i + s_j */
+    const struct stretch s = strain_stretch(F, &R);
+    const wide growth = matrix_trace(s.strain), stretch = growth + wide_set(DIM), square = s.size2;
+    wide pair = stretch; /* the smallest s_i + s_j */
     struct law_piola r;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++) {
-            const wide strain = F.m[i][j] - R.m[i][j];
-            square = wide_fma(strain, strain, square);
-            r.P.m[i][j] = wide_fma(law->lambda * growth, R.m[i][j], two_mu * strain);
-        }
+    r.P = matrix_multiply(matrix_add_diagonal(matrix_scale(two_mu, s.strain), law->lambda * growth), R);
 #if DIM == 3
     /* s_max <= mean + sqrt(2/3 |deviator|^2), |S|^2 = |F - R|^2 + 2 tr S - 3 */
     const wide mean = stretch * wide_set((real)(1.0 / 3));

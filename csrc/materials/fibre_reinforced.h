@@ -32,7 +32,7 @@ INLINE struct fibre_reinforced fibre_reinforced_prepare(const double *values)
 
 /* The fibres at F: w = F a, and the energy with its derivatives by e. */
 struct fibre_reinforced_pull {
-    wide w[DIM], square;           /* square: |F a|^2 */
+    wide w[DIM], square;           /* square: |F a|^2, its zz component in plane strain included */
     wide energy, slope, curvature; /* [J/m3], [Pa], [Pa]; the curvature is that of e > 0, if e is 0 */
     mask taut;                     /* or at rest, where any pull makes them taut */
 };
@@ -40,15 +40,22 @@ struct fibre_reinforced_pull {
 INLINE struct fibre_reinforced_pull fibre_reinforced_pull_of(const struct fibre_reinforced *law, matrix F)
 {
     const wide zero = wide_set(0), one = wide_set(1), two = wide_set(2), half = wide_set((real)0.5), *a = law->along;
-    struct fibre_reinforced_pull r = {.square = wide_set(DIM == 2) * a[2] * a[2]};
+    /* |F a|^2 - 1 = (2 a + G a) G a, G = F - I: |a| rounds */
+    const matrix G = matrix_add_diagonal(F, -one);
+    wide excess = zero, slack = zero; /* slack: what rounding makes of the excess */
+    struct fibre_reinforced_pull r;
     UNROLL for (int i = 0; i < DIM; i++) {
-        r.w[i] = F.m[i][0] * a[0];
-        UNROLL for (int j = 1; j < DIM; j++)
-            r.w[i] = wide_fma(F.m[i][j], a[j], r.w[i]);
-        r.square = wide_fma(r.w[i], r.w[i], r.square);
+        wide change = G.m[i][0] * a[0], size = wide_abs(change);
+        UNROLL for (int j = 1; j < DIM; j++) {
+            change = wide_fma(G.m[i][j], a[j], change);
+            size += wide_abs(G.m[i][j] * a[j]);
+        }
+        r.w[i] = a[i] + change;
+        slack = wide_fma(wide_abs(r.w[i] + a[i]), size, slack);
+        excess = wide_fma(r.w[i] + a[i], change, excess);
     }
-    /* the rounding of |a|^2 - 1 pulls no fibre */
-    const wide excess = r.square - one, slack = wide_set(4 * REAL_EPSILON);
+    r.square = excess + one;
+    slack *= wide_set(4 * REAL_EPSILON);
     const wide e = wide_select(wide_less(slack, excess), excess, zero), exponent = law->k2 * e * e;
     const wide stiff = law->k1 * wide_exp(exponent);
     const mask small = wide_less(exponent, wide_set((real)(REAL_IS_FLOAT ? 1e-3 : 1e-6)));

@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/strain.h"
 
 struct fixed_corotated {
     wide mu, lambda; /* Lame parameters [Pa] */
@@ -25,21 +26,15 @@ INLINE struct law_evaluation fixed_corotated_evaluate(const struct fixed_corotat
 {
     (void)velocity_gradient;
     const wide one = wide_set(1), two = wide_set(2);
-    const matrix F = state.F;
     const wide J = state.J, lambda = law->lambda, two_mu = two * law->mu;
-    matrix stretch = polar_rotation(F); /* F - R */
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            stretch.m[i][j] = F.m[i][j] - stretch.m[i][j];
+    const struct stretch s = strain_stretch(state.F, NULL); /* F - R = (V - I) R */
 
     struct law_evaluation r;
-    r.tau_zz = lambda * (J - one) * J;
-    r.tau = matrix_symmetric(
-        matrix_add_diagonal(matrix_scale(two_mu, matrix_multiply_transposed(stretch, F)), r.tau_zz));
-    r.energy = wide_fma(law->mu, matrix_dot(stretch, stretch),
-                        wide_set((real)0.5) * lambda * (J - one) * (J - one));
+    r.tau_zz = lambda * s.gained * J;
+    r.tau = matrix_add_diagonal(matrix_scale(two_mu, s.product), r.tau_zz);
+    r.energy = wide_fma(law->mu, s.size2, wide_set((real)0.5) * lambda * s.gained * s.gained);
     /* s_i^2 Psi_ii = 2 mu s_i^2 + lambda J^2;  s_i s_j Psi_ij = lambda (2 J - 1) J */
-    wide largest_stretch2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(F, F));
+    wide largest_stretch2 = matrix_largest_eigenvalue_bound(s.e) + one;
     r.wave = wide_fma(two_mu, largest_stretch2, lambda * J * J);
     r.isolated = law_isolated_modulus(r.wave, lambda * (two * J - one) * J);
     r.damping = wide_set(0);
@@ -51,17 +46,12 @@ INLINE struct law_piola fixed_corotated_piola(const struct fixed_corotated *law,
 {
     const wide two_mu = law->mu + law->mu;
     const matrix R = polar_rotation(F), cofactor = matrix_cofactor(F);
-    const wide gained = matrix_det_from(F, cofactor) - wide_set(1), pressure = law->lambda * gained;
-    wide square = wide_set(0);
+    const struct stretch s = strain_stretch(F, &R);
+    const wide gained = s.gained, pressure = law->lambda * gained;
     struct law_piola r;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++) {
-            const wide strain = F.m[i][j] - R.m[i][j];
-            square = wide_fma(strain, strain, square);
-            r.P.m[i][j] = wide_fma(pressure, cofactor.m[i][j], two_mu * strain);
-        }
+    r.P = matrix_add(matrix_scale(two_mu, matrix_multiply(s.strain, R)), matrix_scale(pressure, cofactor));
     const wide largest2 = matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor));
-    r.energy = wide_fma(law->mu, square, wide_set((real)0.5) * pressure * gained);
+    r.energy = wide_fma(law->mu, s.size2, wide_set((real)0.5) * pressure * gained);
     r.modulus = wide_fma(wide_max(law->lambda, wide_set(0)), largest2, two_mu);
     return r;
 }

@@ -29,29 +29,32 @@ INLINE struct fluid fluid_prepare(const double *values)
                           whole == power ? whole : -1, values[3] == 0};
 }
 
-/** J^(1 - gamma), and gamma Psi/K. Near J = 1, the latter is of second order, but its terms are larger and cancel. With
- *  u = 1/J, e = u - 1 and S_k = 1 + u + ... + u^(k - 1), it equals e^2 (S_0 + ... + S_(n-1) + n J)/n, because
- *  u^n - 1 = e S_n. */
-INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
+/** J^(1 - gamma), with gamma Psi/K and J - J^(1 - gamma) = -gamma p J/K. Near J = 1, the energy is of second order and
+ *  the pressure of first, but their terms are larger and cancel. With u = 1/J, e = u - 1, S_k = 1 + u + ... + u^(k - 1)
+ *  they equal e^2 (S_0 + ... + S_(n-1) + n J)/n and (J - 1)(1 + u S_n), because u^n - 1 = e S_n. */
+INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy, wide *pull)
 {
-    const wide one = wide_set(1);
+    const wide one = wide_set(1), gained = J - one;
     if (law->whole_power == -2) {
-        *energy = wide_set((real)-0.5) * (J - one) * (J - one);
+        *energy = wide_set((real)-0.5) * gained * gained;
+        *pull = -gained * J;
         return J * J;
     }
     if (law->whole_power < 0) {
-        const wide power = wide_exp((one - law->gamma) * wide_log(J));
-        *energy = (power - one) / (law->gamma - one) + (J - one);
+        const wide exponent = (one - law->gamma) * wide_log(J), power = wide_exp(exponent);
+        *energy = wide_log_excess(J) - wide_exp_excess(exponent, power) / (one - law->gamma);
+        *pull = gained - wide_expm1(exponent);
         return power;
     }
     if (law->whole_power == 0) {
         *energy = wide_log_excess(J);
+        *pull = gained;
         return one;
     }
     /* of inverted J, powers of both signs are added: they must be finite */
     const wide bound = wide_set((real)(REAL_IS_FLOAT ? 1e4 : 1e40));
     const wide inverse = wide_max(-bound, wide_min(bound, one / J));
-    const wide e = (one - J) * inverse, n = wide_set((real)law->whole_power);
+    const wide e = -gained * inverse, n = wide_set((real)law->whole_power);
     wide power = one, sum = wide_set(0), sums = n * J;
     for (int k = 0; k < law->whole_power; k++) {
         sums += sum;
@@ -59,6 +62,7 @@ INLINE wide fluid_power(const struct fluid *law, wide J, wide *energy)
         power *= inverse;
     }
     *energy = e * e * sums / n;
+    *pull = gained * wide_fma(inverse, sum, one);
     return power;
 }
 
@@ -68,8 +72,9 @@ INLINE struct law_evaluation fluid_evaluate(const struct fluid *law, struct law_
     const wide J = law->tears ? wide_min(wide_set(1), state.J) : state.J; /* NaN stays */
     const wide K = law->bulk_modulus, K_gamma = K / law->gamma;
     struct law_evaluation r;
-    const wide J_power = fluid_power(law, J, &r.energy);
-    const wide minus_pJ = K_gamma * (J - J_power); /* -p J; 0 where it tears */
+    wide pull;
+    const wide J_power = fluid_power(law, J, &r.energy, &pull);
+    const wide minus_pJ = K_gamma * pull; /* -p J; 0 where it tears */
     r.energy *= K_gamma;
 
     const wide eta_J = law->viscosity * state.J;
@@ -99,8 +104,9 @@ INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DI
     const wide kept = wide_select(proper, volume.J, one), J = law->tears ? wide_min(one, kept) : kept;
     const wide inverse = one / J, stiff = law->tears ? wide_select(wide_less(one, kept), zero, K) : K;
     struct law_tangent t = {.viscosity = law->viscosity * state->J};
-    const wide power = fluid_power(law, J, &t.energy);
+    wide pull;
+    const wide power = fluid_power(law, J, &t.energy, &pull);
     t.energy = wide_select(proper, t.energy * K_gamma, wide_set((real)__builtin_inf()));
-    law_add_volumetric(&t, &volume, K_gamma * (one - power * inverse), stiff * power * inverse * inverse);
+    law_add_volumetric(&t, &volume, K_gamma * pull * inverse, stiff * power * inverse * inverse);
     return t;
 }

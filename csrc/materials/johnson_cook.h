@@ -214,9 +214,11 @@ INLINE struct law_evaluation johnson_cook_evaluate(const struct johnson_cook *la
                                                    matrix velocity_gradient)
 {
     (void)velocity_gradient;
-    const wide zero = wide_set(0), one = wide_set(1), two_mu = law->mu + law->mu;
+    const wide zero = wide_set(0), two_mu = law->mu + law->mu;
     const struct hencky_trial t = hencky_trial_of(state.F, state.history[JOHNSON_COOK_FZZ]);
-    const wide J = johnson_cook_volume(state.J, state.history[JOHNSON_COOK_FZZ]), x = one - J;
+    const wide *Fzz = DIM == 2 ? &state.history[JOHNSON_COOK_FZZ] : NULL;
+    const wide J = johnson_cook_volume(state.J, state.history[JOHNSON_COOK_FZZ]);
+    const wide x = -strain_of(state.F, J, Fzz).gained;
     const struct johnson_cook_cold cold = johnson_cook_compress(law, x);
     const wide hot = law->thermal * (state.history[JOHNSON_COOK_TEMPERATURE] - law->initial);
     const wide pJ = (cold.p + hot) * J;

@@ -12,6 +12,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/strain.h"
 
 struct mooney_rivlin {
     wide c10, c01; /* [Pa] */
@@ -30,10 +31,11 @@ INLINE struct law_evaluation mooney_rivlin_evaluate(const struct mooney_rivlin *
 {
     (void)velocity_gradient;
     const wide one = wide_set(1), half = wide_set((real)0.5), J = state.J, two_c10 = law->c10 + law->c10;
-    const wide two_c01 = law->c01 + law->c01, two_c = law->c + law->c, square = (J - one) * (J + one); /* J^2 - 1 */
-    const matrix b = matrix_symmetric(matrix_multiply_transposed(state.F, state.F));
-    const matrix e = matrix_add_diagonal(b, -one);
-    const wide trace = matrix_trace(e), first = trace + wide_set(3); /* I1 */
+    const wide two_c01 = law->c01 + law->c01, two_c = law->c + law->c;
+    const struct strain s = strain_of(state.F, J, NULL);
+    const wide square = s.gained * (J + one); /* J^2 - 1 */
+    const matrix e = s.e, b = matrix_add_diagonal(e, one);
+    const wide trace = s.trace, first = trace + wide_set(3); /* I1 */
     /* tau = 2 C10 e + 2 C01 (tr e b + e - e^2) + 2 c (J^2 - 1) I with e = b - I: every term vanishes at rest */
     const matrix square_e = matrix_multiply(e, e);
     matrix shear = matrix_scale(trace, b);
@@ -46,8 +48,10 @@ INLINE struct law_evaluation mooney_rivlin_evaluate(const struct mooney_rivlin *
     r.tau = matrix_symmetric(matrix_add_diagonal(
         matrix_add(matrix_scale(two_c10, e), matrix_scale(two_c01, shear)), volumetric));
     r.tau_zz = wide_fma(two_c01, trace, volumetric);
-    const wide second = wide_fma(half, wide_fma(trace, trace, -matrix_dot(e, e)), trace + trace); /* I2 - 3 */
-    r.energy = wide_fma(law->c10, trace, law->c01 * second) + wide_fma(law->c, square, -(law->d * wide_log(J)));
+    /* C10 (tr e - 2 ln J) + C01 (2 tr e + M_2 - 4 ln J) + c (J^2 - 1 - 2 ln J): no term is of first order */
+    const wide pairs = wide_fma(wide_set(4), s.shear, s.second);
+    r.energy = wide_fma(two_c10, s.shear, law->c01 * pairs) +
+               law->c * wide_fma(s.gained, s.gained, s.excess + s.excess);
     /* With w the largest stretch squared and m = min(w, I1/2), no x (I1 - x) exceeds m (I1 - m) and no product of two
      * stretches squared m^2. */
     const wide w = matrix_largest_eigenvalue_bound(b), m = wide_min(w, half * first);
@@ -67,15 +71,17 @@ INLINE struct law_tangent mooney_rivlin_tangent(const struct mooney_rivlin *law,
     const struct law_volume volume = law_volume_of(e);
     const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), volume.J);
     const wide J = wide_select(proper, volume.J, one), inverse = one / J;
-    wide strain[DIM], trace = zero, pairs = zero;
+    wide strain[DIM], trace = zero, pairs = zero, shear = zero;
     UNROLL for (int i = 0; i < DIM; i++) {
+        const wide stretch = wide_select(proper, e[i], one), gained = stretch - one;
         strain[i] = (e[i] - one) * (e[i] + one);
         pairs = wide_fma(strain[i], trace, pairs);
         trace += strain[i];
+        shear += wide_fma(gained, gained, wide_set(2) * wide_log_excess(stretch)); /* e^2 - 1 - 2 ln e */
     }
     struct law_tangent t = {.viscosity = zero};
-    t.energy = wide_fma(law->c10, trace, law->c01 * (trace + trace + pairs)) +
-               wide_fma(law->c * (J - one), J + one, -(law->d * wide_log(J)));
+    t.energy = wide_fma(law->c10, shear, law->c01 * (shear + shear + pairs)) +
+               law->c * wide_fma(J - one, J - one, wide_set(2) * wide_log_excess(J));
     t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
     UNROLL for (int i = 0; i < DIM; i++) {
         const wide others = trace + wide_set(3) - e[i] * e[i]; /* sum of the other stretches squared */

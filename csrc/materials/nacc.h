@@ -48,29 +48,35 @@ INLINE struct nacc nacc_prepare(const double *values)
 
 /* What stress and yield need: b without its mean, the mean and the deviator out of plane, J and J^(-2/3). */
 struct nacc_strain {
+    struct strain small; /* of three dimensions */
     matrix deviator;
     wide zz, mean, J, shrink;
 };
 
 INLINE struct nacc_strain nacc_strain_of(const struct law_state *state)
 {
-    struct nacc_strain s = {.deviator = matrix_symmetric(matrix_multiply_transposed(state->F, state->F))};
-    wide trace = matrix_trace(s.deviator);
-    s.J = matrix_det(state->F);
-#if DIM == 2
-    const wide zz = state->history[NACC_FZZ] * state->history[NACC_FZZ];
-    trace += zz;
-    s.J *= state->history[NACC_FZZ];
-    s.zz = zz;
-#else
-    s.zz = wide_set(0);
-#endif
-    s.mean = trace * wide_set((real)(1.0 / 3));
-    s.deviator = matrix_add_diagonal(s.deviator, -s.mean);
-    if (DIM == 2)
-        s.zz -= s.mean;
-    s.shrink = wide_exp(wide_set((real)(-2.0 / 3)) * wide_log_any(wide_max(s.J, wide_set((real)1e-9))));
+    const wide one = wide_set(1), *Fzz = DIM == 2 ? &state->history[NACC_FZZ] : NULL;
+    struct nacc_strain s = {.J = matrix_det(state->F), .zz = wide_set(0)};
+    if (Fzz)
+        s.J *= *Fzz;
+    s.small = strain_of(state->F, wide_max(s.J, wide_set((real)1e-9)), Fzz);
+    const wide mean = s.small.trace * wide_set((real)(1.0 / 3));
+    s.mean = one + mean;
+    s.deviator = matrix_add_diagonal(s.small.e, -mean);
+    if (Fzz)
+        s.zz = wide_fma(*Fzz - one, *Fzz + one, -mean);
+    s.shrink = wide_exp(wide_set((real)(-2.0 / 3)) * s.small.ln_J);
     return s;
+}
+
+/* J^(-2/3) tr b/3 - 1. The terms of first order in its logarithm cancel. */
+INLINE wide nacc_shear(const struct nacc_strain *b)
+{
+    const wide one = wide_set(1), third = wide_set((real)(1.0 / 3));
+    wide excess; /* of the mean over its logarithm */
+    (void)wide_log_near(wide_select(b->small.near, b->mean, one), third * b->small.trace, b->small.near, &excess);
+    const wide close = wide_expm1(wide_fma(third + third, b->small.shear, -excess));
+    return wide_select(b->small.near, close, wide_fma(b->shrink, b->mean, -one));
 }
 
 /* sinh x of x >= 0: its series where that is small, so that nothing cancels. */
@@ -124,7 +130,7 @@ INLINE struct nacc_trial nacc_trial_of(const struct nacc *law, const struct nacc
     const wide length2 = wide_fma(b->zz, b->zz, matrix_dot(b->deviator, b->deviator)), to_shear = law->mu * b->shrink;
     struct nacc_trial t = {.p0 = kappa * wide_min(relative, wide_set((real)1e6))};
     t.tip = -law->beta * t.p0;
-    t.p = -half_kappa * (b->J - one) * (b->J + one);
+    t.p = -half_kappa * b->small.gained * (b->J + one);
     const wide length_s2 = to_shear * to_shear * length2;
     t.room = law->M2 * (t.p - t.tip) * (t.p0 - t.p);
     t.shear2 = law->shear * length_s2;
@@ -166,7 +172,7 @@ INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wid
     const wide crossing_J2 = wide_max(one - crossing / half_kappa, wide_set((real)1e-8));
     const wide J2 = wide_select(beyond, wide_max(tip_J2, wide_set((real)1e-8)), crossing_J2);
     const wide ln_J2 = wide_log_any(J2);
-    const wide gained = wide_log_any(b.J) - half * ln_J2;
+    const wide gained = b.small.ln_J - half * ln_J2;
 
     const wide to = wide_select(beyond, wide_exp(third * ln_J2), b.mean);
     matrix F = state->F; /* copies in memory, so that the originals stay in registers */
@@ -190,15 +196,14 @@ INLINE struct law_evaluation nacc_evaluate(const struct nacc *law, struct law_st
     (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
     const struct nacc_strain b = nacc_strain_of(&state);
-    const wide J = b.J, square = (J - one) * (J + one), mu = law->mu * b.shrink, half_kappa = half * law->kappa;
-    const wide pull = half_kappa * square, ln_J = wide_log_any(J);
+    const wide J = b.J, gained = b.small.gained, square = gained * (J + one);
+    const wide mu = law->mu * b.shrink, half_kappa = half * law->kappa, pull = half_kappa * square;
 
     struct law_evaluation r;
     r.tau = matrix_add_diagonal(matrix_scale(mu, b.deviator), pull);
     r.tau_zz = wide_fma(mu, b.zz, pull);
-    /* 3 (J^(-2/3) mean - 1): both factors are 1 at rest */
-    const wide shear = wide_set((real)1.5) * law->mu * wide_fma(b.shrink, b.mean, -one);
-    r.energy = shear + half_kappa * wide_fma(half, square, -ln_J);
+    r.energy = wide_fma(wide_set((real)1.5) * law->mu, nacc_shear(&b),
+                        half_kappa * wide_fma(half * gained, gained, b.small.excess));
     /* Along A with trace t, in units of mu J^(-2/3): I1 (2/9 t^2 + tr A^2/3) - 4/3 t A:b + |A F|^2, and
      * kappa (J^2 t^2 - (J^2 - 1)/2 tr A^2). I1 = 3 mean; the plane has its own mean, and w +- r bound its values. */
     const wide centre = matrix_trace(b.deviator) * wide_set((real)(1.0 / DIM));

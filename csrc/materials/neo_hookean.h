@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/strain.h"
 
 struct neo_hookean {
     wide mu, lambda; /* Lame parameters [Pa] */
@@ -24,39 +25,37 @@ INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law,
                                                matrix velocity_gradient)
 {
     (void)velocity_gradient;
-    const wide one = wide_set(1), half = wide_set((real)0.5), zero = wide_set(0);
-    const wide mu = law->mu, lambda = law->lambda, ln_J = wide_log(state.J);
-    matrix b = matrix_multiply_transposed(state.F, state.F);
+    const wide one = wide_set(1), half = wide_set((real)0.5), two = wide_set(2), zero = wide_set(0);
+    const wide mu = law->mu, lambda = law->lambda;
+    const struct strain s = strain_of(state.F, state.J, NULL);
 
     struct law_evaluation r;
-    r.tau_zz = lambda * ln_J;
-    r.tau = matrix_symmetric(matrix_add_diagonal(matrix_scale(mu, b), r.tau_zz - mu));
-    r.energy = wide_fma(half * lambda * ln_J, ln_J, mu * (half * (matrix_trace(b) - wide_set(DIM)) - ln_J));
+    r.tau_zz = lambda * s.ln_J;
+    r.tau = matrix_add_diagonal(matrix_scale(mu, s.e), r.tau_zz);
+    r.energy = wide_fma(half * r.tau_zz, s.ln_J, mu * s.shear);
     /* s_i^2 Psi_ii = mu (s_i^2 + 1) + lambda (1 - ln J);  s_i s_j Psi_ij = lambda */
-    wide largest_stretch2 = matrix_largest_eigenvalue_bound(b);
-    r.wave = wide_max(wide_fma(mu, largest_stretch2 + one, lambda * (one - ln_J)), zero);
+    r.wave = wide_max(wide_fma(mu, matrix_largest_eigenvalue_bound(s.e) + two, lambda * (one - s.ln_J)), zero);
     r.isolated = law_isolated_modulus(r.wave, lambda);
     r.damping = zero;
     return r;
 }
 
-/* P = mu F + (lambda ln J - mu) F^-T. A direction u g^T, u and g unit vectors, has the curvature
+/* P = (mu (b - I) + lambda ln J I) F^-T. A direction u g^T, u and g unit vectors, has the curvature
  * mu + (mu + lambda (1 - ln J)) q^2, q = u F^-T g. */
 INLINE struct law_piola neo_hookean_piola(const struct neo_hookean *law, matrix F)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5), zero = wide_set(0);
     const wide mu = law->mu, lambda = law->lambda;
     const matrix cofactor = matrix_cofactor(F);
-    const wide J = matrix_det_from(F, cofactor), ln_J = wide_log(J), inverse = one / J;
-    const wide factor = wide_fma(lambda, ln_J, -mu) * inverse;
+    const wide J = matrix_det_from(F, cofactor), inverse = one / J;
+    const struct strain s = strain_of(F, J, NULL);
+    const wide pull = lambda * s.ln_J;
     struct law_piola r;
-    UNROLL for (int i = 0; i < DIM; i++)
-        UNROLL for (int j = 0; j < DIM; j++)
-            r.P.m[i][j] = wide_fma(factor, cofactor.m[i][j], mu * F.m[i][j]);
+    r.P = matrix_scale(inverse, matrix_multiply(matrix_add_diagonal(matrix_scale(mu, s.e), pull), cofactor));
     const wide largest2 =
         matrix_largest_eigenvalue_bound(matrix_multiply_transposed(cofactor, cofactor)) * (inverse * inverse);
-    r.energy = wide_fma(half * lambda * ln_J, ln_J, mu * (half * (matrix_dot(F, F) - wide_set(DIM)) - ln_J));
-    r.modulus = wide_fma(wide_max(wide_fnma(lambda, ln_J, mu + lambda), zero), largest2, mu);
+    r.energy = wide_fma(half * pull, s.ln_J, mu * s.shear);
+    r.modulus = wide_fma(wide_max(wide_fnma(lambda, s.ln_J, mu + lambda), zero), largest2, mu);
     return r;
 }
 
@@ -68,9 +67,10 @@ INLINE struct law_tangent neo_hookean_tangent(const struct neo_hookean *law, con
     const struct law_volume volume = law_volume_of(e);
     const mask proper = wide_less(wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), volume.J);
     const wide J = wide_select(proper, volume.J, one), ln_J = wide_log(J), inverse = one / J;
-    struct law_tangent t = {.energy = wide_fma(half * lambda * ln_J, ln_J, -(mu * ln_J)), .viscosity = zero};
+    struct law_tangent t = {.energy = half * lambda * ln_J * ln_J, .viscosity = zero};
     UNROLL for (int i = 0; i < DIM; i++) {
-        t.energy = wide_fma(half * mu, wide_fma(e[i], e[i], -one), t.energy);
+        const wide stretch = wide_select(proper, e[i], one), gained = stretch - one; /* (e^2 - 1)/2 - ln e */
+        t.energy = wide_fma(mu, wide_fma(half * gained, gained, wide_log_excess(stretch)), t.energy);
         t.first[i] = mu * e[i];
         t.second[i][i] = mu;
     }

@@ -13,6 +13,7 @@
 #include "materials/law.h"
 #include "math/hencky.h"
 #include "math/singular.h"
+#include "math/strain.h"
 
 enum { OGDEN_TERMS = 3 };
 
@@ -52,39 +53,74 @@ INLINE wide ogden_curvature(wide mu, wide alpha, wide least, wide largest)
     return wide_abs(mu) * wide_select(wide_less(alpha, zero), low, positive);
 }
 
-INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_state state, matrix velocity_gradient)
+/* Energy, moduli and principal stresses, from logarithms of the principal stretches; `square` is J^2 - 1, and `excess`
+ * J^2 - 1 - 2 ln J. */
+INLINE void ogden_respond(const struct ogden *law, const wide logarithm[DIM], wide J, wide square, wide excess,
+                          wide tau[DIM], struct law_evaluation *r)
 {
-    (void)velocity_gradient;
-    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), J = state.J;
-    const struct singular s = singular_decompose(state.F);
-    const wide square = (J - one) * (J + one), pull = law_bounded(half * law->lambda * square);
-    wide logarithm[DIM], tau[DIM], energy = half * law->lambda * (half * square - wide_log(J)), terms = zero;
-    UNROLL for (int i = 0; i < DIM; i++) {
-        logarithm[i] = wide_log_any(s.value[i]);
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), half_lambda = half * law->lambda;
+    const wide pull = law_bounded(half_lambda * square);
+    wide energy = half * half_lambda * excess, terms = zero;
+    UNROLL for (int i = 0; i < DIM; i++)
         tau[i] = pull;
-    }
     for (int p = 0; p < law->terms; p++) {
         wide least = wide_set((real)__builtin_inf()), largest = zero, sum = zero;
         UNROLL for (int i = 0; i < DIM; i++) {
-            const wide exponent = law->alpha[p] * logarithm[i], power = wide_exp(exponent), growth = power - one;
+            const wide exponent = law->alpha[p] * logarithm[i], power = wide_exp(exponent);
             least = wide_min(power, least);
             largest = wide_max(power, largest);
-            tau[i] = wide_fma(law->mu[p], growth, tau[i]);
-            sum += growth - exponent;
+            tau[i] = wide_fma(law->mu[p], wide_expm1(exponent), tau[i]);
+            sum += wide_exp_excess(exponent, power);
         }
         energy = wide_fma(law->mu[p] / law->alpha[p], sum, energy);
         terms += ogden_curvature(law->mu[p], law->alpha[p], least, largest);
     }
     UNROLL for (int i = 0; i < DIM; i++)
         tau[i] = law_bounded(tau[i]);
-    struct law_evaluation r;
-    r.tau = matrix_symmetric(singular_spread(&s, tau));
-    r.tau_zz = pull;
-    r.energy = energy;
+    r->tau_zz = pull;
+    r->energy = energy;
     /* of the volume: s_i s_j Psi_ij = lambda/2 (J^2 + 1) for i = j, lambda J^2 otherwise */
-    r.wave = terms + half * law->lambda * wide_fma(J, J, one);
-    r.isolated = law_isolated_modulus(r.wave, law->lambda * J * J);
-    r.damping = zero;
+    r->wave = terms + half_lambda * wide_fma(J, J, one);
+    r->isolated = law_isolated_modulus(r->wave, law->lambda * J * J);
+    r->damping = zero;
+}
+
+/* For large strains: puts the evaluation at F into the lanes of `far`. */
+NOINLINE void ogden_evaluate_far(const struct ogden *law, const matrix *F, wide J, struct law_evaluation *r, mask far)
+{
+    const struct singular s = singular_decompose(*F);
+    const wide one = wide_set(1), square = (J - one) * (J + one), ln_J = wide_log(J);
+    struct law_evaluation found;
+    wide logarithm[DIM], tau[DIM];
+    UNROLL for (int i = 0; i < DIM; i++)
+        logarithm[i] = wide_log_any(s.value[i]);
+    ogden_respond(law, logarithm, J, square, square - ln_J - ln_J, tau, &found);
+    r->tau = matrix_select(far, matrix_symmetric(singular_spread(&s, tau)), r->tau);
+    r->tau_zz = wide_select(far, found.tau_zz, r->tau_zz);
+    r->energy = wide_select(far, found.energy, r->energy);
+    r->wave = wide_select(far, found.wave, r->wave);
+    r->isolated = wide_select(far, found.isolated, r->isolated);
+}
+
+INLINE struct law_evaluation ogden_evaluate(const struct ogden *law, struct law_state state, matrix velocity_gradient)
+{
+    (void)velocity_gradient;
+    const wide one = wide_set(1), half = wide_set((real)0.5), J = state.J;
+    const struct strain s = strain_of(state.F, J, NULL);
+    const struct spectrum b = spectrum_of(s.e); /* less 1 */
+    wide logarithm[DIM], tau[DIM], excess;
+    UNROLL for (int i = 0; i < DIM; i++)
+        logarithm[i] = half * wide_log_near(wide_select(s.near, one + b.value[i], one), b.value[i], s.near, &excess);
+    struct law_evaluation r;
+    ogden_respond(law, logarithm, J, s.gained * (J + one), wide_fma(s.gained, s.gained, s.excess + s.excess), tau, &r);
+    r.tau = spectrum_spread(&b, tau);
+    const mask far = mask_not(s.near);
+    if (__builtin_expect(mask_any(far), 0)) {
+        const matrix F = state.F; /* copies in memory, so that the originals stay in registers */
+        struct law_evaluation found = r;
+        ogden_evaluate_far(law, &F, J, &found, far);
+        r = found;
+    }
     return r;
 }
 
@@ -103,7 +139,8 @@ INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DI
     }
     const struct law_volume volume = law_volume_of(s);
     const wide J = volume.J, inverse = one / J, square = (J - one) * (J + one);
-    struct law_tangent t = {.energy = half * lambda * (half * square - wide_log(J)), .viscosity = zero};
+    const wide volumetric = wide_fma(half * (J - one), J - one, wide_log_excess(J)); /* (J^2 - 1)/2 - ln J */
+    struct law_tangent t = {.energy = half * lambda * volumetric, .viscosity = zero};
     wide pull = zero; /* sum of mu_p, of the parts -mu_p ln J */
     for (int p = 0; p < law->terms; p++) {
         const wide mu = law->mu[p], alpha = law->alpha[p], beta = alpha - one;
@@ -111,7 +148,7 @@ INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DI
         pull += mu;
         UNROLL for (int i = 0; i < DIM; i++) {
             const wide exponent = alpha * logarithm[i], power = wide_exp(exponent);
-            sum += power - one - exponent;
+            sum += wide_exp_excess(exponent, power);
             first[i] = mu * power / s[i];
             t.first[i] += first[i];
             t.second[i][i] = wide_fma(beta, first[i] / s[i], t.second[i][i]);

@@ -11,6 +11,7 @@
  */
 #pragma once
 #include "materials/law.h"
+#include "math/strain.h"
 
 struct saint_venant_kirchhoff {
     wide mu, lambda; /* Lame parameters [Pa] */
@@ -27,7 +28,7 @@ INLINE struct law_evaluation saint_venant_kirchhoff_evaluate(const struct saint_
     (void)velocity_gradient;
     const wide zero = wide_set(0), half = wide_set((real)0.5), mu = law->mu, lambda = law->lambda;
     const matrix b = matrix_symmetric(matrix_multiply_transposed(state.F, state.F));
-    const matrix twice = matrix_add_diagonal(b, wide_set(-1)); /* twice the strain, in the turned frame */
+    const matrix twice = strain_left(state.F); /* twice the strain, in the turned frame */
     const wide trace = half * matrix_trace(twice), pull = lambda * trace;
 
     struct law_evaluation r;
@@ -49,8 +50,7 @@ INLINE struct law_evaluation saint_venant_kirchhoff_evaluate(const struct saint_
 INLINE struct law_piola saint_venant_kirchhoff_piola(const struct saint_venant_kirchhoff *law, matrix F)
 {
     const wide zero = wide_set(0), half = wide_set((real)0.5), mu = law->mu, lambda = law->lambda;
-    const matrix C = matrix_symmetric(matrix_multiply_left_transposed(F, F));
-    const matrix twice = matrix_add_diagonal(C, wide_set(-1));
+    const matrix twice = strain_right(F), C = matrix_add_diagonal(twice, wide_set(1));
     const wide trace = half * matrix_trace(twice), pull = lambda * trace;
     const wide w = matrix_largest_eigenvalue_bound(C);
     struct law_piola r;

@@ -68,6 +68,14 @@ struct viscoelastic_branch {
     mask far;                 /* d is not small */
 };
 
+/* ln a, given a - 1 before a was rounded */
+INLINE wide viscoelastic_log(wide a, wide gained)
+{
+    const mask near = wide_less_equal(wide_abs(gained), wide_set((real)0.2));
+    wide excess;
+    return wide_log_near(wide_max(a, wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308))), gained, near, &excess);
+}
+
 /* 1/2 ln(I + d) */
 INLINE struct polynomial viscoelastic_half_log(const struct traceless *d)
 {
@@ -82,10 +90,15 @@ INLINE struct viscoelastic_branch viscoelastic_branch_of(const struct law_state 
 {
     struct viscoelastic_branch r;
     r.C = viscoelastic_metric(state, k, &r.C_zz);
-    r.FC = matrix_multiply(state->F, r.C);
-    r.b = matrix_symmetric(matrix_multiply_transposed(r.FC, state->F));
-    r.m = wide_set((real)(1.0 / DIM)) * matrix_trace(r.b);
-    r.d = matrix_add_diagonal(matrix_scale(wide_set(1) / r.m, r.b), wide_set(-1));
+    /* b - I = F F^T - I + F (C - I) F^T */
+    const wide one = wide_set(1);
+    const matrix c = matrix_add_diagonal(r.C, -one), Fc = matrix_multiply(state->F, c);
+    const matrix e = matrix_add(strain_left(state->F), matrix_symmetric(matrix_multiply_transposed(Fc, state->F)));
+    const wide mean_e = wide_set((real)(1.0 / DIM)) * matrix_trace(e);
+    r.FC = matrix_add(Fc, state->F);
+    r.b = matrix_add_diagonal(e, one);
+    r.m = one + mean_e;
+    r.d = matrix_scale(one / r.m, matrix_add_diagonal(e, -mean_e));
     r.of_d = traceless_of(r.d);
     r.far = mask_not(wide_less_equal(r.of_d.half, wide_set(HENCKY_NEAR2 / 2)));
     r.strain = viscoelastic_half_log(&r.of_d);
@@ -93,7 +106,8 @@ INLINE struct viscoelastic_branch viscoelastic_branch_of(const struct law_state 
     r.strain.c[0] -= mean;
     r.zz = wide_set(0);
     if (DIM == 2) { /* the two means of dev e_k: the plane has 1/2 ln m + mean, and what is out of plane 1/2 ln C_zz */
-        const wide half = wide_set((real)0.5), over = half * (wide_log_any(r.C_zz) - wide_log_any(r.m)) - mean;
+        const wide half = wide_set((real)0.5), grown = matrix_trace(c) + matrix_det(c); /* det C - 1 */
+        const wide over = -half * (viscoelastic_log(matrix_det(r.C), grown) + viscoelastic_log(r.m, mean_e)) - mean;
         r.strain.c[0] -= wide_set((real)(1.0 / 3)) * over;
         r.zz = wide_set((real)(2.0 / 3)) * over;
     }

@@ -18,22 +18,48 @@ INLINE wide log_defect(wide f, wide m)
     return s * (f - wide_set(2) * s2 * p);
 }
 
-/** Natural logarithm of a positive normal number; for other arguments, an arbitrary number or NaN.
- *
- *  a = 2^e m with m in [sqrt(1/2), sqrt(2)); the leading term m - 1 of log m is exact. */
-INLINE wide wide_log(wide a)
+/* a = 2^e m with m in [sqrt(1/2), sqrt(2)) */
+struct log_parts {
+    wide e, m;
+};
+
+INLINE struct log_parts log_parts_of(wide a)
 {
     const real_int sqrt_half = REAL_IS_FLOAT ? (real_int)0x3f3504f3 : (real_int)0x3fe6a09e667f3bcd;
     const real_int one = (real_int)EXPONENT_BIAS << MANTISSA_BITS;
     wide_int shifted = wide_int_subtract(wide_as_int(a), wide_int_set(sqrt_half - one));
     wide_int exponent = (shifted >> MANTISSA_BITS) - wide_int_set(EXPONENT_BIAS);
     wide m = wide_as_real(wide_int_subtract(wide_as_int(a), wide_int_shift_left(exponent, MANTISSA_BITS)));
-    wide e = wide_from_int(exponent);
+    return (struct log_parts){wide_from_int(exponent), m};
+}
 
-    const wide f = m - wide_set(1), log_m = f - log_defect(f, m);
+/* e ln 2 + log_m */
+INLINE wide log_sum(wide e, wide log_m)
+{
     const real ln2_high = (real)(REAL_IS_FLOAT ? 0.693145751953125 : 0.6931471803691238);
     const real ln2_low = (real)(REAL_IS_FLOAT ? 1.42860682030941723e-6 : 1.9082149292705877e-10);
     return wide_fma(e, wide_set(ln2_high), wide_fma(e, wide_set(ln2_low), log_m));
+}
+
+/** Natural logarithm of a positive normal number; for other arguments, an arbitrary number or NaN.
+ *
+ *  The leading term m - 1 of log m is exact. */
+INLINE wide wide_log(wide a)
+{
+    const struct log_parts p = log_parts_of(a);
+    const wide f = p.m - wide_set(1);
+    return log_sum(p.e, f - log_defect(f, p.m));
+}
+
+/** The same, and a - 1 - ln a in `excess`. In the lanes of `near`, where a is between sqrt(1/2) and sqrt(2), `f` is
+ *  a - 1 before a was rounded. */
+INLINE wide wide_log_near(wide a, wide f, mask near, wide *excess)
+{
+    const struct log_parts p = log_parts_of(a);
+    const wide one = wide_set(1), precise = wide_select(near, f, p.m - one), defect = log_defect(precise, p.m);
+    const wide ln = log_sum(p.e, precise - defect);
+    *excess = wide_select(near, defect, a - one - ln);
+    return ln;
 }
 
 /** The same for any argument; the least positive normal number replaces any that is not a positive normal number. */
@@ -83,6 +109,16 @@ INLINE wide wide_sinhc(wide w, wide grown)
         series = wide_fma(series * w2, wide_set((real)(1.0 / (2 * k * (2 * k + 1)))), wide_set(1));
     const mask near = wide_less(wide_abs(w), half);
     return wide_select(near, series, half * (grown - wide_set(1) / grown) / wide_select(near, wide_set(1), w));
+}
+
+/** e^a - 1 - a, given e^a: the series where that is small, so that nothing cancels. */
+INLINE wide wide_exp_excess(wide a, wide grown)
+{
+    const wide one = wide_set(1), half = wide_set((real)0.5);
+    wide series = one;
+    UNROLL for (int k = REAL_IS_FLOAT ? 8 : 14; k > 2; k--)
+        series = wide_fma(series * a, wide_set((real)(1.0 / k)), one);
+    return wide_select(wide_less(wide_abs(a), half), half * a * a * series, grown - one - a);
 }
 
 /** e^a - 1, to 6 ulp also where the exponential is near 1. */

@@ -11,6 +11,7 @@
 #include "math/elementary.h"
 #include "math/singular.h"
 #include "math/spectrum.h"
+#include "math/strain.h"
 
 #define HENCKY_NEAR2 ((real)0.04)    /* |b - I|^2 */
 #define HENCKY_SHORT2 ((real)0.0144) /* |a|^2 of a step e^a F without a decomposition */
@@ -47,7 +48,7 @@ INLINE matrix hencky_strain_near(matrix e)
 /** The strain, exactly symmetric, and the lanes in which it is large. det F > 0. */
 INLINE matrix hencky_strain(matrix f, mask *far)
 {
-    const matrix e = matrix_symmetric(matrix_add_diagonal(matrix_multiply_transposed(f, f), wide_set(-1)));
+    const matrix e = strain_left(f);
     matrix strain = hencky_strain_near(e);
     *far = mask_not(wide_less_equal(matrix_dot(e, e), wide_set(HENCKY_NEAR2)));
     if (__builtin_expect(mask_any(*far), 0)) {

@@ -90,7 +90,9 @@ def cauchy(particles: Fields, materials: Sequence[Material]) -> Cauchy:
         if not len(rows):
             continue
         kept, values = history(material, particles, rows), varying(material, particles, rows)
-        evaluation = material._evaluate(F[rows], kept, varying=values)
+        # F of a fluid is a root of the J that it keeps, which rounds
+        strain = _dilation(J[rows], particles) if material._keeps("J") else F[rows]
+        evaluation = material._evaluate(strain, kept, varying=values)
         result.stress[rows] = evaluation.tau / J[rows, None, None]
         result.zz[rows] = evaluation.tau_zz / J[rows]
         result.energy[rows] = evaluation.energy
