@@ -358,9 +358,7 @@ def test_an_element_that_would_invert_is_refused_and_named():
 
 @every_dim
 def test_energies_of_small_strains_in_single_precision(d):
-    """Totals of strains of 1e-4 are those of the stored positions, as `compute` finds them in double precision.
-
-    The shapes of the elements at rest do not round here."""
+    """Totals of strains of 1e-4 are those of the stored positions, as `compute` finds them in double precision."""
     for law, material in LAWS.items():
         scene = mpm.Scene([0] * d, [1] * d)
         scene.add(mpm.shapes.Box([0.25] * d, [0.75] * d), material)
@@ -369,5 +367,5 @@ def test_energies_of_small_strains_in_single_precision(d):
         x = np.array(sim.particles.x, dtype=np.float64)
         sim.particles.x = (x - 0.5) @ (np.eye(d) + 1e-4 * noise) + 0.5
         exact = sim.compute("elastic_energy").sum(dtype=np.float64)
-        # measured 6e-8; up to 9 where terms of order 1 or of order of the strain cancelled
-        assert exact > 0 and sim.totals().elastic == pytest.approx(exact, rel=2e-6), law
+        # measured 6e-8, in 3-D 4e-6, where F rounds; up to 9 where terms of order 1 or of first order cancelled
+        assert exact > 0 and sim.totals().elastic == pytest.approx(exact, rel=2e-5), law
