@@ -104,6 +104,11 @@ KNOWN: tuple[Known, ...] = (
         rubs_beside_others,
     ),
     Known(
+        "of rough contacts of a node whose normals are nearly parallel, rounding says in implicit steps which one bears",
+        ("moved", "mirrored", "exchanged", "units", "kernels", "reordered", "rolled"),
+        lambda setup: setup.solved and rubs_beside_others(setup),
+    ),
+    Known(
         "in implicit steps, rounding says how a node at rest on a plane of symmetry begins to slide, without a mirror",
         ("unfolded",),
         lambda setup: setup.solved and any(friction for _, friction in setup.walls.values()),
