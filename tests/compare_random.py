@@ -30,7 +30,7 @@ import mpm
 import random_relations as relations
 import random_setups
 from random_relations import SAME, Case, Difference, Meaningless, wrong
-from random_scenes import Setup, quiet
+from random_scenes import REGISTRY, Setup, quiet
 
 PROMISED = (
     ValueError,
@@ -97,6 +97,7 @@ def rubs_beside_others(setup: Setup) -> bool:
     )
 
 
+TURNED = ("moved", "mirrored", "exchanged", "units", "kernels", "reordered", "rolled", "unfolded")
 KNOWN: tuple[Known, ...] = (
     Known(
         "friction of several contacts at a node: each takes its own in explicit steps, they share it in implicit ones",
@@ -104,9 +105,16 @@ KNOWN: tuple[Known, ...] = (
         rubs_beside_others,
     ),
     Known(
-        "of rough contacts of a node whose normals are nearly parallel, rounding says in implicit steps which one bears",
-        ("moved", "mirrored", "exchanged", "units", "kernels", "reordered", "rolled"),
+        "in implicit steps, rounding says which of several rough contacts with nearly parallel normals bears a node",
+        TURNED,
         lambda setup: setup.solved and rubs_beside_others(setup),
+    ),
+    Known(
+        "with plastic flow, rounding says where Newton's method turns back or ends, and a solve may have two ends",
+        TURNED,
+        lambda setup: (
+            setup.solved and any(REGISTRY[body.law]["tangent"] == "mapped" for body in setup.bodies)
+        ),
     ),
     Known(
         "in implicit steps, rounding says how a node at rest on a plane of symmetry begins to slide, without a mirror",
