@@ -113,7 +113,10 @@ class Case:
                     C=body.C if rigid else near(body.C, random_scenes.WAVE / setup.size),
                 )
 
-            made.append(random_scenes.run(replace(setup, bodies=tuple(map(shaken, setup.bodies)))))
+            shift = small * setup.size * rng.uniform(-1, 1, setup.dim)
+            aside = image_of(setup, replace(identity(setup.dim), shift=shift)).obstacles
+            bodies = tuple(map(shaken, setup.bodies))
+            made.append(random_scenes.run(replace(setup, bodies=bodies, obstacles=aside)))
         return made[0], made[1]
 
     @cached_property
