@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import materials, memory, shapes
+from mpm import materials, shapes
+from mpm.base import memory
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 BOX = shapes.Box((0.25, 0.25), (0.75, 0.75))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import fem, memory
+from mpm import fem
+from mpm.base import memory
 from mpm.materials import Fluid, NeoHookean
 from mpm.shapes import Box, Cells, Points
 

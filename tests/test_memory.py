@@ -8,7 +8,8 @@ import pytest
 
 import mpm
 import scenes
-from mpm import _core, memory
+from mpm import _core
+from mpm.base import memory
 
 pytestmark = pytest.mark.numbers
 

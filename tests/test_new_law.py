@@ -200,10 +200,11 @@ def test_a_law_with_history_is_its_file_its_row_and_its_class(tmp_path):
         ),
     )
     edited(
-        tree / "mpm" / "materials.py",
+        tree / "mpm" / "materials" / "__init__.py",
         ('    "FixedCorotated",', '    "Ageing",\n    "FixedCorotated",'),
+        ("    FixedCorotated,", "    Ageing,\n    FixedCorotated,"),
     )
-    with (tree / "mpm" / "materials.py").open("a") as file:
+    with (tree / "mpm" / "materials" / "elastic.py").open("a") as file:
         file.write(CLASS)
     environment = os.environ | {"MPM_ISAS": "scalar", "PYTHONPATH": str(tree), "PYTHONWARNINGS": "ignore"}
     built = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]

@@ -1,4 +1,4 @@
-"""Elastic laws, fluids, and what flows or relaxes without a yield surface of its own file."""
+"""Elastic laws, fluids with and without a yield stress, and viscoelastic solids."""
 
 from __future__ import annotations
 
