@@ -168,7 +168,7 @@ def test_a_run_that_only_raises_again_changes_no_bit():
     scene.add(mpm.shapes.Box((0.28, 0.28), (0.72, 0.72)), soft, velocity=(-100, 30))
     scheme = {"transfer": "aflip", "advect": "particle", "kernel": "linear", "gradient": "bspline"}
     with pytest.warns(UserWarning, match="linear"):
-        sim = mpm.Simulation(scene, dx=1 / 20, dtype="float32", sampling="stratified", **scheme)
+        sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", sampling="stratified", **scheme)
     with pytest.raises(mpm.EscapeError):
         sim.step(200)
     assert dict(zip(_core.snapshot_names()[1], sim._snapshot().arrays["counters"], strict=True))[

@@ -62,7 +62,7 @@ INLINE struct fibre_reinforced_pull fibre_reinforced_pull_of(const struct fibre_
     /* (exp(x) - 1)/x, without the quotient where x is small */
     const wide mean = wide_select(small, wide_fma(exponent, wide_fma(exponent, wide_set((real)(1.0 / 6)), half), one),
                                   (wide_exp(exponent) - one) / wide_select(small, one, exponent));
-    r.taut = wide_less_equal(-slack, excess);
+    r.taut = wide_less_equal(-(slack + wide_set(4 * REAL_EPSILON)), excess); /* F of a state at rest rounds, too */
     r.energy = half * law->k1 * e * e * mean;
     r.slope = law_bounded(stiff * e);
     r.curvature = stiff * wide_fma(two, exponent, one);
