@@ -43,7 +43,7 @@ static mpm_fem_settings settings_of(mpm_fem_integrator integrator)
                                  .max_iterations = 1000, .max_dt = 1e-3, .damping = {0.1, 1e-4}, .history = 1,
                                  .threads = 2};
     for (int face = 0; face < 4; face++)
-        settings.walls[face] = (mpm_wall){MPM_SEPARATE, 0.3};
+        settings.walls[face] = (mpm_wall){.contact = MPM_SEPARATE, .friction = 0.3};
     return settings;
 }
 

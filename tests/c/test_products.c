@@ -13,6 +13,7 @@
 #include "mpm/refresh.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
+#include "run/variants.h"
 #include "random.h"
 
 enum { PARTICLES = 70 }; /* the last tile of a group is not full */

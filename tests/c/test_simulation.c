@@ -13,6 +13,7 @@
 #include "mpm/snapshot.h"
 #include "mpm/state.h"
 #include "mpm/synchronize.h"
+#include "run/variants.h"
 
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */

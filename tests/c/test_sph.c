@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "mpm/dispatch.h"
+#include "run/variants.h"
 #include "sph/sph.h"
 
 enum { SIDE = 7, MOST = SIDE * SIDE * SIDE };
