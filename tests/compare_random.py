@@ -117,6 +117,18 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
+        "the gradient of the linear kernel jumps at nodes, and a clamped particle lies on one",
+        TURNED,
+        lambda setup: (
+            setup.options.get("kernel") == "linear" and "clamp" in str(setup.options.get("on_leave"))
+        ),
+    ),
+    Known(
+        "the gradient of the linear kernel jumps at nodes, on whose other side rounding may find a particle",
+        ("precision",),
+        lambda setup: setup.options.get("kernel") == "linear",
+    ),
+    Known(
         "in implicit steps, rounding says how a node at rest on a plane of symmetry begins to slide, without a mirror",
         ("unfolded",),
         lambda setup: setup.solved and any(friction for _, friction in setup.walls.values()),
