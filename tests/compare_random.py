@@ -97,6 +97,12 @@ def rubs_beside_others(setup: Setup) -> bool:
     )
 
 
+def at_a_jump(setup: Setup) -> bool:
+    """Can a particle come to lie on a face, where the gradient of the kernel jumps?"""
+    held = "clamp" in str(setup.options.get("on_leave")) or any(body.law == "rigid" for body in setup.bodies)
+    return setup.options.get("kernel") == "linear" and held
+
+
 TURNED = ("moved", "mirrored", "exchanged", "units", "kernels", "reordered", "rolled", "unfolded")
 KNOWN: tuple[Known, ...] = (
     Known(
@@ -117,11 +123,9 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "the gradient of the linear kernel jumps at nodes, and a clamped particle lies on one",
+        "the gradient of the linear kernel jumps at nodes, and a particle lies on one: clamped, or of a rigid body",
         TURNED,
-        lambda setup: (
-            setup.options.get("kernel") == "linear" and "clamp" in str(setup.options.get("on_leave"))
-        ),
+        at_a_jump,
     ),
     Known(
         "the gradient of the linear kernel jumps at nodes, on whose other side rounding may find a particle",
