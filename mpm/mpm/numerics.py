@@ -15,7 +15,7 @@ from mpm import _core, config
 from mpm.base import _check
 from mpm.materials.laws import Material
 from mpm.scene import walls
-from mpm.scene.domain import WHOLE, refuse_parts_of_cells
+from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
 from mpm.solver.stepping import (
     MAX_HISTORY,
@@ -498,10 +498,7 @@ def _cells(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: f
     exact = extent / dx
     if not np.isfinite(exact).all() or exact.max() >= 2**31:
         raise ValueError(f"dx = {dx:g}: must be > {extent.max() / 2**31:g}, the domain's size / 2^31")
-    whole = np.rint(exact)
-    if (np.abs(exact - whole) <= WHOLE * np.maximum(1, whole)).all() and (whole >= 1).all():
-        return tuple(int(count) for count in whole)
-    refuse_parts_of_cells("dx", lower, upper, dx)
+    return tuple(int(count) for count in counted_cells("dx", lower, upper, dx))
 
 
 def _particles_per_cell(value: object, sampling: str, d: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,13 +10,18 @@ WHOLE = 1e-9
 NEAR = 0.1  # relative difference of another dx that is worth a proposal
 
 
+def are_whole(exact: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which of these numbers of cells are whole numbers >= 1, within `WHOLE`."""
+    near = np.rint(exact)
+    return np.asarray((np.abs(exact - near) <= WHOLE * np.maximum(1, near)) & (near >= 1), dtype=np.bool_)
+
+
 def nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
     """The dx closest to the given one that divides all sides of the domain."""
     side = float(extent.min())
     centre = max(1, round(side / dx))
     candidates = np.arange(max(1, centre - 1000), centre + 1001)
-    exact = extent[:, None] / (side / candidates)
-    fits = (np.abs(exact - np.rint(exact)) <= WHOLE * np.maximum(1, np.rint(exact))).all(axis=0)
+    fits = are_whole(extent[:, None] / (side / candidates)).all(axis=0)
     spacings = side / candidates[fits]
     return float(spacings[np.argmin(np.abs(spacings - dx))]) if len(spacings) else None
 
@@ -26,16 +29,17 @@ def nearest_dx(extent: npt.NDArray[np.float64], dx: float) -> float | None:
 def whole_cells(extent: npt.NDArray[np.float64], dx: float) -> npt.NDArray[np.float64]:
     """How many cells along each axis hold a domain of that extent (d,): within `WHOLE`, or the next larger number."""
     exact = extent / dx
-    near = np.rint(exact)
-    is_whole = (np.abs(exact - near) <= WHOLE * np.maximum(1, near)) & (near >= 1)
-    return np.where(is_whole, near, np.ceil(exact))
+    return np.where(are_whole(exact), np.rint(exact), np.ceil(exact))
 
 
-def refuse_parts_of_cells(
+def counted_cells(
     name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float
-) -> NoReturn:
-    """Raise the ValueError for a domain of which dx, which users call `name`, does not divide a side."""
+) -> npt.NDArray[np.float64]:
+    """How many cells the domain has along each axis; a ValueError if dx, which users call `name`, does not divide a
+    side."""
     extent = upper - lower
+    if are_whole(extent / dx).all():
+        return np.asarray(np.rint(extent / dx))
     fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
     near = nearest_dx(extent, dx)
     also = f", or take {name} = {near:.15g}" if near and abs(near / dx - 1) <= NEAR else ""

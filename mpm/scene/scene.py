@@ -20,7 +20,7 @@ from mpm.materials.varying import Varying
 from mpm.motion import Motion
 from mpm.scene import walls as _walls
 from mpm.scene.colliders import OF_COLLIDER, Collider, make_collider
-from mpm.scene.domain import WHOLE, whole_cells
+from mpm.scene.domain import are_whole, whole_cells
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -557,7 +557,7 @@ class Scene(_check.Strict):
         other = copy.copy(self)
         upper = self._lower + cells * size
         # A side that is whole already keeps its number, which rounding may have made another one.
-        whole = np.abs(upper - self._upper) <= WHOLE * np.maximum(1, cells) * size
+        whole = are_whole((self._upper - self._lower) / size)
         other._upper = _check.frozen(np.where(whole, self._upper, upper))
         return other
 

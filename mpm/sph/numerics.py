@@ -119,9 +119,7 @@ def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
     if most > MOST_CELLS:
         least = (scene.upper - scene.lower).max() / MOST_CELLS
         raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
-    whole = np.rint(exact)
-    if (np.abs(exact - whole) > domain.WHOLE * np.maximum(1, whole)).any():
-        domain.refuse_parts_of_cells("spacing", scene.lower, scene.upper, spacing)
+    whole = domain.counted_cells("spacing", scene.lower, scene.upper, spacing)
     if whole.min() < FEWEST * smoothing:
         raise ValueError(
             f"spacing = {spacing:g}: the domain has {int(whole.min())} spacings along an axis; must be >= "
