@@ -118,6 +118,12 @@ void mpm_constraint_give(const mpm_held_node *node, double v[3])
             v[a] += node->speed[k] * node->direction[k][a];
 }
 
+/* Does a contact hold the tangential motion by its friction? */
+static bool rests(const mpm_held_contact *contact)
+{
+    return contact->active && contact->sticks && contact->contact != MPM_STICKY;
+}
+
 /* Adds `factor` times the part of an impulse along the held directions to the impulses of the contacts. */
 static void share_held(mpm_held_node *node, const double impulse[3], double factor)
 {
@@ -136,19 +142,19 @@ static void share_held(mpm_held_node *node, const double impulse[3], double fact
         if (node->is_normal[k])
             pressure[node->owner[k]] = size;
     }
-    int last = -1;
+    int first = -1;
     for (int c = 0; c < node->contacts; c++)
-        if (node->contact[c].active && node->contact[c].sticks && node->contact[c].contact != MPM_STICKY) {
+        if (rests(&node->contact[c])) {
             borne += node->contact[c].friction * fmax(pressure[c], 0);
-            last = last < 0 ? c : last;
+            first = first < 0 ? c : first;
         }
-    for (int c = 0; c < node->contacts && last >= 0; c++) {
-        const mpm_held_contact *contact = &node->contact[c];
-        if (!contact->active || !contact->sticks || contact->contact == MPM_STICKY)
+    for (int c = 0; c < node->contacts; c++) {
+        mpm_held_contact *contact = &node->contact[c];
+        if (!rests(contact))
             continue;
-        const double part = borne > 0 ? contact->friction * fmax(pressure[c], 0) / borne : c == last;
+        const double part = borne > 0 ? contact->friction * fmax(pressure[c], 0) / borne : c == first;
         for (int a = 0; a < 3; a++)
-            node->contact[c].impulse[a] += part * stuck[a];
+            contact->impulse[a] += part * stuck[a];
     }
 }
 
