@@ -456,9 +456,8 @@ def refuse_masked(name: str, value: object) -> None:
 
     A list or a tuple may hold masked rows. NumPy itself makes NaN of a masked number in a list.
     """
-    masked = sys.modules.get(
-        "numpy.ma"
-    )  # which is slow to import, and without which there is no masked array
+    # The module is slow to import, and without it there is no masked array.
+    masked = sys.modules.get("numpy.ma")
     if masked is None:
         return
     if isinstance(value, masked.MaskedArray):

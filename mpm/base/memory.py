@@ -24,10 +24,8 @@ SETUP = {
     ("fem", 3, "float64"): 430,
     ("fem", 3, "float32"): 365,
 }
-LIMITS = {
-    "": "memory.max",
-    "memory": "memory.limit_in_bytes",
-}  # of control groups, by the name of the controller
+# Of control groups, by the name of the controller.
+LIMITS = {"": "memory.max", "memory": "memory.limit_in_bytes"}
 
 
 def available() -> float:

@@ -75,8 +75,10 @@ def sample(
 def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled]:
     """Fill the bodies of a scene with particles."""
     sampled: list[Sampled] = []
+    present = 0
     for body in scene.bodies:
-        sampled.append(sample(body, scene, chosen, rng, sum(len(one.x) for one in sampled)))
+        sampled.append(sample(body, scene, chosen, rng, present))
+        present += len(sampled[-1].x)
     return sampled
 
 

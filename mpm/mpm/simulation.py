@@ -190,8 +190,8 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`), and halves an explicit step that would compress a particle by more than a
-        fifth: there laws may stiffen beyond the bound. A fixed dt above the bound raises `mpm.InstabilityError` before
-        the step that would use it.
+        fifth (not with the linear kernel): there laws may stiffen beyond the bound. A fixed dt above the bound raises
+        `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool

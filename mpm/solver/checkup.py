@@ -322,14 +322,15 @@ class GridLooks(Looks):
     def largest_nu(self, k: int, material: Material) -> float:
         """Poisson's ratio of material k at rest: the largest of its particles, or, where a law has no parameter
         `nu`, that of the first one; 0.5 of a fluid."""
+        particles = self.parameters()
         if "nu" in material._varies:
-            return float(np.max(self.parameters()["nu"][self.sim.particles.material == k]))
+            return float(np.max(particles["nu"][particles.material == k]))
         if hasattr(material, "nu"):
             return float(material.nu)
         if material.law == "user":
             return 0.0  # what bounds its steps are no moduli
-        one = int(np.flatnonzero(self.sim.particles.material == k)[0])
-        own = {name: float(self.parameters()[name][one]) for name in material._varies}
+        one = int(np.flatnonzero(particles.material == k)[0])
+        own = {name: float(particles[name][one]) for name in material._varies}
         rest = (material._replaced(own) if own else material)._evaluate(np.eye(3)[None])
         wave, alone = float(rest.longitudinal[0]), float(rest.isolated[0])  # lambda + 2 mu, 2 mu + 3 lambda
         lame = (alone - wave) / 2
