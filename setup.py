@@ -49,7 +49,8 @@ if os.environ.get("MPM_COVERAGE"):
     CFLAGS += ["-O0", "-g", "--coverage", "-fprofile-update=atomic"]
     LDFLAGS += ["--coverage"]
 
-# "scalar" is the oracle: one particle at a time. "portable" uses 128-bit vectors of whatever the compiler targets.
+# "scalar" is the oracle: one particle at a time. "portable" uses 128-bit vectors of whatever the compiler targets, in
+# single precision; in double precision its kernels are the scalar ones (csrc/run/variants.h).
 ISAS = {"scalar": [], "portable": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     ISAS["avx2"] = ["-mavx2", "-mfma"]
@@ -86,6 +87,8 @@ def native():
 if wanted := os.environ.get("MPM_ISAS", "").split():
     if wanted == ["native"]:
         wanted = native()
+    if "portable" in wanted:
+        wanted.append("scalar")
     if not set(wanted) <= set(ISAS):
         raise SystemExit(f"MPM_ISAS = {' '.join(wanted)}: must be native, or some of {', '.join(ISAS)}")
     ISAS = {isa: flags for isa, flags in ISAS.items() if isa in wanted}
@@ -295,6 +298,7 @@ LIBRARIES = [
             [("MPM_ISA", isa), (f"MPM_ISA_{isa.upper()}", "1"), ("MPM_REAL", real), ("MPM_DIM", str(dim))],
         )
         for dim, real, (isa, flags) in product((3, 2), ("float", "double"), ISAS.items())
+        if (isa, real) != ("portable", "double")
     ),
 ]  # fmt: skip
 setup(

@@ -40,7 +40,7 @@ static bool may_strain(const mpm_simulation *simulation, const mpm_block_report 
     double range[3] = {0};
     for (int a = 0; a < simulation->settings.dim; a++)
         range[a] = report->highest[a] - report->lowest[a];
-    return !(mpm_kernels_least_det(range, dt / simulation->settings.dx) > allowed_det(simulation));
+    return !(mpm_kernels_least_det(range, range, dt / simulation->settings.dx) > allowed_det(simulation));
 }
 
 /* The collider that is fastest near material; NULL if none is near. */

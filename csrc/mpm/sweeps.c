@@ -271,7 +271,8 @@ void mpm_sweeps_density(mpm_simulation *simulation)
 static mpm_block_report sum_reports(const mpm_simulation *simulation)
 {
     const ptrdiff_t blocks = (ptrdiff_t)simulation->grid.block_count;
-    mpm_block_report sum = {0};
+    const double most = (double)INFINITY;
+    mpm_block_report sum = {.lowest = {most, most, most}, .highest = {-most, -most, -most}};
     for (ptrdiff_t b = 0; b < blocks; b++) {
         const mpm_block_report *part = &simulation->reports.blocks[b];
         sum.speed = fmax(sum.speed, part->speed);

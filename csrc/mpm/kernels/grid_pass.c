@@ -148,27 +148,33 @@ NOINLINE void unfold_block(real *node, const real *raw, const mpm_node_block *bl
     }
 }
 
-/* Reports the extremes of the velocity components; a value that is not finite makes the speed infinite. */
-INLINE void report_motion(const real *node, mpm_block_report *report)
+/* Reports the extremes of the velocity components over the nodes that have mass; a value that is not finite makes the
+ * speed infinite. With the linear kernel, a node of weight 0 has a gradient, and its velocity, 0, counts. */
+INLINE void report_motion(const real *node, bool linear, mpm_block_report *report)
 {
-    real low[4] = {0}, high[4] = {0};
+    const real most = linear ? 0 : (real)INFINITY;
+    real low[4] = {most, most, most, most}, high[4] = {-most, -most, -most, -most};
     bool finite = true;
 #if defined(MPM_ONE_LANE)
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n++) {
         const real v = node[n];
         finite &= v - v == 0;
+        if (!(node[n | 3] > 0))
+            continue;
         low[n % 4] = v < low[n % 4] ? v : low[n % 4];
         high[n % 4] = v > high[n % 4] ? v : high[n % 4];
     }
 #else
-    wide lowest = wide_set(0), highest = lowest, defect = lowest;
+    const wide zero = wide_set(0);
+    wide lowest = wide_set(most), highest = wide_set(-most), defect = zero;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         const wide v = wide_load(node + n);
-        lowest = wide_min(v, lowest);
-        highest = wide_max(v, highest);
+        const mask active = wide_less(zero, part_mass(v));
+        lowest = wide_select(active, wide_min(v, lowest), lowest);
+        highest = wide_select(active, wide_max(v, highest), highest);
         defect += v - v; /* NaN from the first value that is not finite */
     }
-    finite = !mask_any(mask_not(wide_less_equal(wide_abs(defect), wide_set(0))));
+    finite = !mask_any(mask_not(wide_less_equal(wide_abs(defect), zero)));
     for (int q = 0; q < WIDTH; q++) {
         const real l = wide_lane(lowest, q), h = wide_lane(highest, q);
         low[q % 4] = l < low[q % 4] ? l : low[q % 4];
@@ -257,11 +263,12 @@ static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double imp
 static void report_block(const mpm_grid_pass *pass, ptrdiff_t b, double collider_speed)
 {
     mpm_block_report *report = &pass->reports[b];
+    const bool linear = pass->scheme.degree == MPM_LINEAR;
     if (mpm_scheme_is_split(&pass->scheme)) {
-        report_motion(nodes_of(pass, MPM_GRID_BEFORE, b), report);
+        report_motion(nodes_of(pass, MPM_GRID_BEFORE, b), linear, report);
         report->speed_before = report->speed;
     }
-    report_motion(nodes_of(pass, MPM_GRID_VELOCITY, b), report);
+    report_motion(nodes_of(pass, MPM_GRID_VELOCITY, b), linear, report);
     report->approach = collider_speed < 0 ? 0 : report->speed + collider_speed;
 }
 

@@ -85,7 +85,7 @@ typedef enum mpm_maximum { MPM_RATE2, MPM_WAVE2, MPM_SPEED, MPM_GRADIENT2 } mpm_
 typedef struct mpm_block_report {
     double speed;             /* largest |v_a| [m/s]; infinite if one is not finite */
     double speed_before;      /* the same for v^n, where the scheme needs it */
-    double lowest[3], highest[3]; /* extremes of the components [m/s], and 0 */
+    double lowest[3], highest[3]; /* extremes of the components at nodes with mass [m/s]; infinite without any */
     double impulse[3];        /* of the walls: sum of m (v after - v before) [N s] */
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
@@ -186,13 +186,21 @@ typedef union mpm_arguments {
 
 typedef void mpm_sweep_task(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread);
 
-/** A lower bound of det(I + dt grad v) where node velocities [m/s] differ by at most `range` along the axes, 0 along
- *  the third one in 2-D. No kernel has |dt C_ab| > r_a = range_a dt/h, so the principal minors of dt C are at least
- *  -2 r_a r_b, and its determinant is at least -4 r_x r_y r_z. */
-static inline double mpm_kernels_least_det(const double range[3], double dt_per_dx)
+/** A lower bound of det(I + dt C) where node velocities [m/s] differ by at most `range` along the axes, and those of
+ *  neighbours along an axis approach each other by at most `approach`, which `range` bounds; 0 along the third axis in
+ *  2-D. With r = range dt/h and s = approach dt/h, |dt C_ab| < r_a and dt C_aa > -s_a, so the principal minors of dt C
+ *  are at least -max(s_a r_b, s_b r_a) - r_a r_b, and its determinant is at least -4 r_x r_y r_z. */
+static inline double mpm_kernels_least_det(const double range[3], const double approach[3], double dt_per_dx)
 {
-    const double x = range[0] * dt_per_dx, y = range[1] * dt_per_dx, z = range[2] * dt_per_dx;
-    return 1 - (x + y + z) - 2 * (x * y + x * z + y * z) - 4 * x * y * z;
+    double least = 1, product = 1;
+    for (int a = 0; a < 3; a++) {
+        const int b = (a + 1) % 3;
+        const double r = range[a] * dt_per_dx, next = range[b] * dt_per_dx;
+        const double s = approach[a] * dt_per_dx, next_s = approach[b] * dt_per_dx;
+        least -= s + (s * next > next_s * r ? s * next : next_s * r) + r * next;
+        product *= r;
+    }
+    return least - 4 * product;
 }
 
 /** What a grid pass does. An explicit step is one pass; an implicit step solves between two. */

@@ -6,6 +6,7 @@
 #pragma once
 #include "mpm/kernels/dissipation.h"
 #include "mpm/kernels/rigid.h"
+#include "mpm/kernels/strain_bound.h"
 
 /* The pieces of operations, in this order for each tile. */
 enum pieces {
@@ -135,25 +136,6 @@ static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
            (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
 }
 
-/* A lower bound of the strain determinants of a group, by the velocities of the nodes around it. */
-static double least_det_around(const mpm_sweep *sweep, double dt, const mpm_block_report *blocks,
-                               const mpm_group *group)
-{
-    double low[3] = {0}, high[3] = {0}, range[3];
-    for (int k = 0; k < MPM_NEIGHBOURS; k++) {
-        if ((DIM == 2 && k >= 9) || group->node_block[k] < 0)
-            continue;
-        const mpm_block_report *report = &blocks[group->node_block[k]];
-        for (int a = 0; a < DIM; a++) {
-            low[a] = low[a] < report->lowest[a] ? low[a] : report->lowest[a];
-            high[a] = high[a] > report->highest[a] ? high[a] : report->highest[a];
-        }
-    }
-    for (int a = 0; a < 3; a++)
-        range[a] = high[a] - low[a];
-    return mpm_kernels_least_det(range, dt / sweep->dx);
-}
-
 /* The body of an operation: what it does to a group. */
 typedef void group_body(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
                         struct durations, int law);
@@ -180,7 +162,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
-        if (blocks && least_det_around(sweep, dt.ending, blocks, group) > arguments->dry_run.enough)
+        if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
             continue;
         if (pieces & SUM ? !rigid : (pieces & STORE_MOTION) && rigid) /* v and C of rigid bodies are never deferred */
             continue;
