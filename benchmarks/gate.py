@@ -136,7 +136,7 @@ def instructions(case: bench.Case) -> float:
             "valgrind",
             "--tool=callgrind",
             f"--callgrind-out-file={profile}",
-            "--toggle-collect=mpm_simulation_run",
+            "--toggle-collect=mpm_run_advance",
         ]
         subprocess.run(
             [*tool, sys.executable, __file__, "--count", json.dumps(asdict(case))],

@@ -44,13 +44,13 @@
  *         mpm_totals totals = {0};
  *         mpm_status status = mpm_simulation_new(&simulation, &memory, &settings);
  *         if (!status)
- *             status = mpm_simulation_add_material(simulation, &jelly);
+ *             status = mpm_run_add_material(mpm_simulation_get_run(simulation), &jelly);
  *         if (!status)
  *             status = mpm_simulation_add(simulation, 2, x, v, NULL, NULL, volume, mass, 0);
  *         if (!status)
- *             status = mpm_simulation_run(simulation, INT64_MAX, 0.1, INFINITY, NULL, NULL);
+ *             status = mpm_run_advance(mpm_simulation_get_run(simulation), INT64_MAX, 0.1, INFINITY, NULL, NULL);
  *         if (!status)
- *             status = mpm_simulation_totals(simulation, &totals);
+ *             status = mpm_run_totals(mpm_simulation_get_run(simulation), &totals);
  *         printf("at %g s: %g m\n", totals.time, totals.center_of_mass[1]);
  *         mpm_simulation_free(simulation);
  *         return status;

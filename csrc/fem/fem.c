@@ -14,12 +14,7 @@
 #include "fem/sweeps.h"
 #include "fem/totals.h"
 
-static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
-                                       NULL};
-static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
-                                     [MPM_FEM_PHASE_VIEWS] = "views", NULL};
-static const mpm_method method = {counters, phases, mpm_fem_totals_section, mpm_fem_step_refresh, mpm_fem_step_advance,
-                                  mpm_fem_totals_record, mpm_fem_step_finish};
+static const mpm_method method; /* below */
 
 static const mpm_field rows[MPM_FEM_FIELDS] = {
     [MPM_FEM_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
@@ -87,6 +82,8 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
         return MPM_OUT_OF_MEMORY;
     fem->run = mpm_run_of(&method, fem, allocator, settings->dim, settings->history, settings->threads);
     fem->store = (mpm_store){.run = &fem->run, .real_size = settings->real_size, .fields.dim = settings->dim};
+    fem->run.fixed_dt = settings->dt;
+    fem->run.allow_unstable = settings->allow_unstable;
     fem->settings = *settings;
     for (int a = settings->dim; a < 3; a++)
         fem->settings.gravity[a] = 0;
@@ -148,9 +145,16 @@ double mpm_fem_residual(const mpm_fem *fem)
     return fem->solver.residual;
 }
 
-double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)
+mpm_run *mpm_fem_get_run(mpm_fem *fem)
 {
-    double *spans[] = {&fem->natural_dt, &fem->approach, fem->books.body_impulse, fem->books.wall_impulse,
+    return &fem->run;
+}
+
+/* Automatic steps and impulses. */
+static double *numbers(void *self, int index, size_t *count)
+{
+    mpm_fem *fem = self;
+    double *spans[] = {&fem->run.natural_dt, &fem->approach, fem->books.body_impulse, fem->books.wall_impulse,
                        fem->own.damping_impulse};
     static const size_t counts[] = {1, 1, 3, 3, 3};
     if ((size_t)index >= sizeof counts / sizeof *counts)
@@ -161,8 +165,9 @@ double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count)
 
 /* ---- what it is made of ----------------------------------------------------------------------------------------- */
 
-mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material)
+static mpm_status add_material(void *self, const mpm_material *material)
 {
+    mpm_fem *fem = self;
     const int law = material->law;
     if (law < 0 || law >= MPM_LAW_COUNT || mpm_laws_inelastic(law) || mpm_laws_get(law)->strain != MPM_KEEPS_F ||
         (mpm_laws_tangent(law) != MPM_LAW_TANGENT && mpm_laws_tangent(law) != MPM_LAW_MODULI))
@@ -185,13 +190,14 @@ ptrdiff_t mpm_fem_elements(const mpm_fem *fem)
     return fem->mesh.elements;
 }
 
-int mpm_fem_materials(const mpm_fem *fem)
+static int materials(const void *self)
 {
-    return (int)fem->material_count;
+    return (int)((const mpm_fem *)self)->material_count;
 }
 
-mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider)
+static mpm_status add_collider(void *self, const mpm_collider *collider)
 {
+    mpm_fem *fem = self;
     return mpm_books_add_collider(&fem->boundary, &fem->run.allocator, &fem->run.history, collider);
 }
 
@@ -281,23 +287,6 @@ mpm_status mpm_fem_set_mesh(mpm_fem *fem, const double *rest, ptrdiff_t elements
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-mpm_status mpm_fem_run(mpm_fem *fem, int64_t steps, double end, double pause, mpm_poll poll, void *context)
-{
-    mpm_goal goal = mpm_run_goal(&fem->run, steps, end);
-    goal.pause = pause;
-    goal.poll = poll;
-    goal.context = context;
-    return mpm_run_towards(&fem->run, &goal);
-}
-
-mpm_status mpm_fem_step_forced(mpm_fem *fem, const double *b, double end)
-{
-    fem->body_force = b;
-    const mpm_status status = mpm_fem_run(fem, 1, end, INFINITY, NULL, NULL);
-    fem->body_force = NULL;
-    return status;
-}
-
 /* Brings the state up to date in a call that takes no steps. */
 static mpm_status look(mpm_fem *fem)
 {
@@ -309,15 +298,22 @@ static mpm_status look(mpm_fem *fem)
     return status;
 }
 
-mpm_status mpm_fem_totals(mpm_fem *fem, mpm_totals *totals)
+static mpm_status totals(void *self, mpm_totals *result)
 {
-    const mpm_status status = look(fem);
-    *totals = mpm_fem_totals_of(fem);
+    const mpm_status status = look(self);
+    *result = mpm_fem_totals_of(self);
     return status;
 }
 
-mpm_status mpm_fem_stable_dt(mpm_fem *fem, mpm_stable_dt *bound)
+static double bound_alone(const void *self)
 {
+    const mpm_fem *fem = self;
+    return fem->mesh.elements ? mpm_fem_totals_bound(fem).dt : INFINITY;
+}
+
+static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
+{
+    mpm_fem *fem = self;
     const mpm_status status = look(fem);
     *bound = (mpm_stable_dt){INFINITY, MPM_LIMIT_NONE, -1};
     if (!status && fem->mesh.elements) {
@@ -353,3 +349,24 @@ void mpm_fem_memory(const mpm_fem *fem, size_t *row_bytes, size_t *views, size_t
             (size_t)m->copies * (4 * real + 2 * sizeof(int32_t)) + (size_t)m->elements * sizeof(int32_t);
     *colliders = mpm_boundary_bytes(&fem->boundary);
 }
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static void free_fem(void *self)
+{
+    mpm_fem_free(self);
+}
+
+static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
+                                       NULL};
+static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
+                                     [MPM_FEM_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {
+    .counters = counters, .refused = MPM_FEM_HEALTH_REFUSED, .phases = phases, .section = mpm_fem_totals_section,
+    .free = free_fem,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider,
+    .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 2 /* natural_dt and approach */,
+    .refresh = mpm_fem_step_refresh, .plan = mpm_fem_step_plan, .bound = bound_alone,
+    .attempt = mpm_fem_step_attempt, .may_retry = mpm_fem_step_may_retry, .report = mpm_fem_step_report,
+    .commit = mpm_fem_step_commit, .record = mpm_fem_totals_record, .finish = mpm_fem_step_finish,
+};

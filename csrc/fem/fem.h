@@ -70,14 +70,6 @@ mpm_status mpm_fem_new(mpm_fem **fem, const mpm_allocator *allocator, const mpm_
 /** Frees all; NULL is allowed. */
 void mpm_fem_free(mpm_fem *fem);
 
-/** Adds a material. Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if there is no room for fields of parameters that vary;
- *  MPM_BAD_ARGUMENT unless the law is elastic and keeps F, or if a parameter cannot vary. */
-mpm_status mpm_fem_add_material(mpm_fem *fem, const mpm_material *material);
-int mpm_fem_materials(const mpm_fem *fem);
-
-/** As mpm_boundary_add, between runs. */
-mpm_status mpm_fem_add_collider(mpm_fem *fem, const mpm_collider *collider);
-
 /** Adds nodes: x, v [count][dim], mass, volume, material [count], all of them finite, mass and volume > 0. Errors:
  *  MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if there is a mesh already or a material does not exist. */
 mpm_status mpm_fem_add_nodes(mpm_fem *fem, ptrdiff_t count, const double *x, const double *v, const double *mass,
@@ -99,24 +91,11 @@ ptrdiff_t mpm_fem_elements(const mpm_fem *fem);
  *  parameter varies, two elements have one row, or values are out of range or do not go together (conditions.h). */
 mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values);
 
-/** Takes `steps` steps, or runs to the time `end`; may pause (run/run.h). Errors: MPM_OUT_OF_MEMORY, MPM_BAD_STATE,
- *  MPM_UNSTABLE, MPM_NO_CONVERGENCE, MPM_INTERRUPTED. After any of them the state is that of the last whole step. */
-mpm_status mpm_fem_run(mpm_fem *fem, int64_t steps, double end, double pause, mpm_poll poll, void *context);
-
-/** One step to `end` at most under the accelerations b [row][dim] besides gravity. Errors: as mpm_fem_run. */
-mpm_status mpm_fem_step_forced(mpm_fem *fem, const double *b, double end);
-
-/** Totals of the present state. Errors: MPM_OUT_OF_MEMORY, MPM_BAD_STATE, MPM_UNSTABLE. */
-mpm_status mpm_fem_totals(mpm_fem *fem, mpm_totals *totals);
-
-/** The bound of the time step of the present state; `row` is the node that sets it. Errors: the same. */
-mpm_status mpm_fem_stable_dt(mpm_fem *fem, mpm_stable_dt *bound);
-
 /** The residual at the end of the last solve of an implicit step, relative to the first. */
 double mpm_fem_residual(const mpm_fem *fem);
 
-/** Copies the forces of the elements on the nodes [count][dim] [N], those of explicit damping included. Errors: the
- *  same. */
+/** Copies the forces of the elements on the nodes [count][dim] [N], those of explicit damping included. Errors:
+ *  MPM_OUT_OF_MEMORY, MPM_BAD_STATE, MPM_UNSTABLE. */
 mpm_status mpm_fem_forces(mpm_fem *fem, double *forces);
 
 mpm_store *mpm_fem_get_store(mpm_fem *fem);
@@ -124,10 +103,11 @@ mpm_store *mpm_fem_get_store(mpm_fem *fem);
 /** The rows are elements: the first field is the index of their material, then come the parameters that vary. */
 mpm_store *mpm_fem_parameters_get(mpm_fem *fem);
 const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem);
-const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem);
 
-/** Numbers of the state besides rows, run and colliders, for files: all finite, any of them safe. */
-double *mpm_fem_numbers(mpm_fem *fem, int index, size_t *count);
+/** The run: materials, colliders, steps, totals; clock, history, health and trouble (run/run.h). It takes elastic
+ *  materials that keep F. Rows stay. */
+mpm_run *mpm_fem_get_run(mpm_fem *fem);
+const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem);
 
 /** Bytes of rows, views, mesh and colliders. */
 void mpm_fem_memory(const mpm_fem *fem, size_t *rows, size_t *views, size_t *mesh, size_t *colliders);

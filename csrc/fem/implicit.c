@@ -104,7 +104,7 @@ static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt,
     mpm_faces faces = {.walls = fem->boundary.walls};
     double x[3] = {0}, v[3] = {0};
     for (int a = 0; a < fem->settings.dim; a++) {
-        const double b = fem->body_force ? fem->body_force[row * fem->settings.dim + a] : 0;
+        const double b = fem->run.body_force ? fem->run.body_force[row * fem->settings.dim + a] : 0;
         x[a] = number_at(fem->store.rows[MPM_FEM_X], row, a, fem);
         v[a] = number_at(fem->store.rows[MPM_FEM_V], row, a, fem) + dt * (fem->settings.gravity[a] + b);
         faces.lower[a] = fem->settings.lower[a];
@@ -215,7 +215,7 @@ static struct solve describe(mpm_fem *fem, double dt)
     struct solve solve = {
         .fem = fem,
         .pass = {.mesh = &fem->mesh, .dt = dt, .drag = settings->damping[0], .inertia = 1 + dt * settings->damping[0],
-                 .stiffness = dt * dt + dt * settings->damping[1], .body_force = fem->body_force,
+                 .stiffness = dt * dt + dt * settings->damping[1], .body_force = fem->run.body_force,
                  .position = fem->store.rows[MPM_FEM_X], .v = fem->store.rows[MPM_FEM_V],
                  .mass = fem->store.rows[MPM_FEM_MASS], .force = fem->force, .copies = fem->copies,
                  .held = solver->held, .held_first = solver->held_first, .w = solver->vector[0], .r = solver->vector[1],

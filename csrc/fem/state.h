@@ -45,6 +45,12 @@ struct fem_parameters {
     bool current;         /* `prepared` belongs to the rows */
 };
 
+/** What the nodes report of a step that is tried. */
+struct fem_motion {
+    double speed, approach, collider_speed;
+    double wall_impulse[3], force[3], drag[3];
+};
+
 struct mpm_fem {
     mpm_run run;
     mpm_store store;
@@ -66,9 +72,8 @@ struct mpm_fem {
     void *next_x, *next_v, *next_force, *next_modulus;
     struct fem_measure next;
 
-    double natural_dt;  /* of the last automatic step, without its end [s] */
+    struct fem_motion motion;
     double approach;    /* of the last step, see mpm_fem_report [m/s] */
-    const double *body_force; /* during mpm_fem_step_forced */
     mpm_books books;
     struct fem_books own;
 
@@ -83,10 +88,4 @@ struct mpm_fem {
     int workspace_count;
     struct fem_solver solver;
     char element[MPM_FEM_NAME]; /* the first one in trouble */
-};
-
-/** What the nodes report of a step that is tried. */
-struct fem_motion {
-    double speed, approach, collider_speed;
-    double wall_impulse[3], force[3], drag[3];
 };

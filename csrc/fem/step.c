@@ -19,17 +19,9 @@
 #include "fem/sweeps.h"
 #include "fem/totals.h"
 #include "fem/trouble.h"
+#include "run/march.h"
 
-enum { MOST_RETRIES = 12 };
-
-/* The step that a run is taking. */
-struct step {
-    const mpm_goal *goal;
-    double dt, time; /* of the step [s]; when it ends */
-    double natural;  /* dt of an automatic step, without the end of the run [s] */
-    bool last;       /* the run ends with it */
-    struct fem_motion motion;
-};
+enum { MOST_HALVINGS = 12 };
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
@@ -48,6 +40,15 @@ static mpm_status settle(mpm_fem *fem)
     return MPM_OK;
 }
 
+/* Makes room for steps, and settles a state that is new. */
+static mpm_status prepare(mpm_fem *fem)
+{
+    mpm_status status = mpm_fem_sweeps_reserve(fem);
+    if (status || (status = mpm_fem_implicit_reserve(fem)))
+        return status;
+    return fem->settled ? MPM_OK : settle(fem);
+}
+
 mpm_status mpm_fem_step_refresh(void *self)
 {
     mpm_fem *fem = self;
@@ -58,64 +59,40 @@ mpm_status mpm_fem_step_refresh(void *self)
         status = mpm_fem_parameters_missing(fem) && fem->mesh.elements ? MPM_BAD_ARGUMENT
                                                                        : mpm_fem_parameters_read_in(fem);
     if (!status && fem->mesh.elements)
-        status = mpm_fem_sweeps_reserve(fem);
-    if (!status && fem->mesh.elements)
-        status = mpm_fem_implicit_reserve(fem);
-    if (!status && !fem->settled && fem->mesh.elements)
-        status = settle(fem);
+        status = prepare(fem);
     fem->run.suspect = status == MPM_UNSTABLE || status == MPM_ESCAPED;
     return status;
 }
 
 /* ---- the step --------------------------------------------------------------------------------------------------- */
 
-static void plan(mpm_fem *fem, struct step *step, double dt)
+/* Without a mesh, only the clock advances. */
+void mpm_fem_step_plan(void *self, mpm_step *step)
 {
-    step->dt = mpm_run_fit_dt(dt, fem->run.time, step->goal->end);
-    step->time = mpm_run_end_of_step(&fem->run, step->goal, step->dt);
-    step->last = mpm_run_is_last(&fem->run, step->goal, step->time);
-}
-
-/* Plans the step, and does all that may fail before it begins. */
-static mpm_status begin(mpm_fem *fem, struct step *step)
-{
-    const mpm_fem_settings *settings = &fem->settings;
-    mpm_trouble *trouble = &fem->run.trouble;
-    step->natural = settings->dt > 0 ? 0 : mpm_fem_totals_automatic_dt(fem);
-    plan(fem, step, settings->dt > 0 ? settings->dt : step->natural);
-    if (settings->dt > 0 && !settings->allow_unstable) {
-        const mpm_stable_dt bound = mpm_fem_totals_bound(fem);
-        if (!(step->dt <= bound.dt * (1 + 1e-12))) {
-            mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, step->dt);
-            trouble->kind = (int)bound.limit;
-            trouble->value[0] = bound.dt;
-            return MPM_UNSTABLE;
-        }
-    }
-    if (!(fem->run.time + step->dt > fem->run.time)) /* a run would never end */
-        return mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
-    return mpm_history_reserve(&fem->run.history, &fem->run.allocator);
+    const mpm_fem *fem = self;
+    step->natural = fem->mesh.elements ? mpm_fem_totals_automatic_dt(fem) : 0;
+    step->dt = fem->mesh.elements ? step->natural : fmin(1e-3, fem->settings.max_dt);
 }
 
 /* Why the nodes may not move like that. A fixed step may use the full range, an automatic one keeps a margin. */
-static mpm_reason refuse_motion(const mpm_fem *fem, const struct step *step)
+static mpm_reason refuse_motion(const mpm_fem *fem, double dt)
 {
     const double most = (fem->settings.dt > 0 ? 1 : 0.5) * fem->settings.dx * (1 + 1e-9);
-    const struct fem_motion *motion = &step->motion;
+    const struct fem_motion *motion = &fem->motion;
     if (!isfinite(motion->speed))
         return MPM_FEM_NOT_FINITE;
-    if (!(motion->speed * step->dt <= most))
+    if (!(motion->speed * dt <= most))
         return MPM_FEM_MOVES_TOO_FAR;
     const double fastest = fem->settings.dt > 0 ? motion->collider_speed : motion->approach;
-    return fastest * step->dt <= most ? MPM_NO_REASON : MPM_COLLIDER_TOO_FAST;
+    return fastest * dt <= most ? MPM_NO_REASON : MPM_COLLIDER_TOO_FAST;
 }
 
 /* Finds velocities and positions at the end of the step. */
-static mpm_status move(mpm_fem *fem, struct step *step)
+static mpm_status move(mpm_fem *fem, double dt)
 {
     if (fem->settings.integrator == MPM_FEM_LINEARLY_IMPLICIT)
-        return mpm_fem_implicit_move(fem, step->dt, &step->motion);
-    step->motion = mpm_fem_sweeps_move(fem, step->dt);
+        return mpm_fem_implicit_move(fem, dt, &fem->motion);
+    fem->motion = mpm_fem_sweeps_move(fem, dt);
     return MPM_OK;
 }
 
@@ -126,10 +103,10 @@ static bool stiffens(const mpm_fem *fem)
     return fem->settings.dt <= 0 && fem->settings.integrator == MPM_FEM_SYMPLECTIC_EULER && fem->next.stiffened > 0;
 }
 
-/* Tries the step. The present state keeps its forces. */
-static mpm_reason try(mpm_fem *fem, struct step *step)
+/* May the nodes move like that? The present state keeps its forces. */
+static mpm_reason check(mpm_fem *fem, double dt)
 {
-    const mpm_reason reason = refuse_motion(fem, step);
+    const mpm_reason reason = refuse_motion(fem, dt);
     if (reason != MPM_NO_REASON)
         return reason;
     mpm_fem_sweeps_try_forces(fem);
@@ -155,9 +132,12 @@ static const char *fastest_collider(const mpm_fem *fem, double *speed)
     return name;
 }
 
-static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *step)
+mpm_status mpm_fem_step_report(void *self, mpm_reason reason, const mpm_step *step)
 {
+    mpm_fem *fem = self;
     mpm_trouble *trouble = &fem->run.trouble;
+    if (reason == MPM_DT_ABOVE_BOUND)
+        return mpm_march_note_bound(&fem->run, step->dt, mpm_fem_totals_bound(fem));
     if (reason == MPM_NOT_CONVERGED)
         return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
     if (reason == MPM_FEM_OUTSIDE)
@@ -172,28 +152,27 @@ static mpm_status report(mpm_fem *fem, mpm_reason reason, const struct step *ste
     return MPM_UNSTABLE;
 }
 
-/* A refused step begins again with half its size, as often as needed (automatic dt). An element that is crushed comes
- * ever closer to the end of its law's range, in ever smaller steps. This ends at a step far below the bound. */
-static mpm_status move_and_check(mpm_fem *fem, struct step *step)
+mpm_status mpm_fem_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
-    const double least = fmin(mpm_fem_totals_bound(fem).dt, fem->settings.max_dt) / (1 << MOST_RETRIES);
-    for (int attempt = 0;; attempt++) {
-        const mpm_status status = move(fem, step);
-        if (status == MPM_OUT_OF_MEMORY)
-            return status;
-        const mpm_reason reason = status == MPM_NO_CONVERGENCE ? MPM_NOT_CONVERGED
-                                  : status                     ? MPM_FEM_NOT_FINITE
-                                                               : try(fem, step);
-        if (reason == MPM_NO_REASON)
-            return MPM_OK;
-        if (fem->settings.dt > 0 || attempt == MOST_RETRIES || reason == MPM_FEM_OUTSIDE || step->dt < least)
-            return report(fem, reason, step);
-        fem->run.health[MPM_FEM_HEALTH_REFUSED]++;
-        step->dt /= 2;
-        step->natural = fmin(step->natural, step->dt);
-        step->time = mpm_run_end_of_step(&fem->run, step->goal, step->dt);
-        step->last = mpm_run_is_last(&fem->run, step->goal, step->time);
-    }
+    mpm_fem *fem = self;
+    if (!fem->mesh.elements)
+        return MPM_OK;
+    const mpm_status status = move(fem, step->dt);
+    if (status == MPM_OUT_OF_MEMORY)
+        return status;
+    *reason = status == MPM_NO_CONVERGENCE ? MPM_NOT_CONVERGED
+              : status                     ? MPM_FEM_NOT_FINITE
+                                           : check(fem, step->dt);
+    return MPM_OK;
+}
+
+/* An element that is crushed comes ever closer to the end of its law's range, in ever smaller steps. This ends at a
+ * step far below the bound. */
+bool mpm_fem_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
+{
+    const mpm_fem *fem = self;
+    const double least = fmin(mpm_fem_totals_bound(fem).dt, fem->settings.max_dt) / (1 << MOST_HALVINGS);
+    return reason != MPM_FEM_OUTSIDE && !(step->dt < least);
 }
 
 static void exchange(void **a, void **b)
@@ -203,67 +182,41 @@ static void exchange(void **a, void **b)
     *b = c;
 }
 
-static void keep_books(mpm_fem *fem, const struct step *step)
+static void keep_books(mpm_fem *fem, double dt)
 {
-    const struct fem_motion *motion = &step->motion;
+    const struct fem_motion *motion = &fem->motion;
     const size_t count = fem->boundary.count;
     for (int a = 0; a < 3; a++) {
         const double weight = fem->measure.sums.mass * fem->settings.gravity[a];
-        fem->books.body_impulse[a] += step->dt * (weight + motion->force[a]);
+        fem->books.body_impulse[a] += dt * (weight + motion->force[a]);
         fem->books.wall_impulse[a] += motion->wall_impulse[a];
-        fem->own.damping_impulse[a] += step->dt * motion->drag[a];
+        fem->own.damping_impulse[a] += dt * motion->drag[a];
     }
     for (size_t i = 0; i < (size_t)fem->chunks * count; i++)
         mpm_collider_add_book(&fem->boundary.books[i % count], &fem->contact_books[i]);
 }
 
-static void commit(mpm_fem *fem, const struct step *step)
+/* The arrays of the new state become those of the present one. */
+static void take_over(mpm_fem *fem)
 {
-    keep_books(fem, step);
     exchange(&fem->store.rows[MPM_FEM_X], &fem->next_x);
     exchange(&fem->store.rows[MPM_FEM_V], &fem->next_v);
     exchange(&fem->force, &fem->next_force);
     exchange(&fem->modulus, &fem->next_modulus);
     fem->measure = fem->next;
-    fem->approach = step->motion.approach;
-    fem->natural_dt = step->natural;
-    mpm_run_tick(&fem->run, step->dt, step->time);
-    mpm_fem_totals_record(fem);
+    fem->approach = fem->motion.approach;
 }
 
-static mpm_status take_step(mpm_fem *fem, struct step *step)
-{
-    mpm_status status = begin(fem, step);
-    if (!status)
-        status = move_and_check(fem, step);
-    if (!status)
-        commit(fem, step);
-    return status;
-}
-
-/* Without a mesh, only the clock advances. */
-static mpm_status wait(mpm_fem *fem, struct step *step)
-{
-    const mpm_status status = mpm_history_reserve(&fem->run.history, &fem->run.allocator);
-    plan(fem, step, fem->settings.dt > 0 ? fem->settings.dt : fmin(1e-3, fem->settings.max_dt));
-    if (!status) {
-        mpm_run_tick(&fem->run, step->dt, step->time);
-        mpm_fem_totals_record(fem);
-    }
-    return status;
-}
-
-mpm_status mpm_fem_step_advance(void *self, const mpm_goal *goal)
+mpm_status mpm_fem_step_commit(void *self, const mpm_step *step)
 {
     mpm_fem *fem = self;
-    struct step step = {.goal = goal};
-    mpm_status status = MPM_OK;
-    while (!status && !step.last) {
-        status = fem->mesh.elements ? take_step(fem, &step) : wait(fem, &step);
-        if (!status && !step.last)
-            status = mpm_run_poll(&fem->run, goal);
+    if (fem->mesh.elements) {
+        keep_books(fem, step->dt);
+        take_over(fem);
     }
-    return status;
+    mpm_march_tick(&fem->run, step);
+    mpm_fem_totals_record(fem);
+    return MPM_OK;
 }
 
 void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
@@ -272,7 +225,7 @@ void mpm_fem_step_finish(void *self, mpm_status status, bool moved)
     const double start = mpm_clock_seconds();
     /* The next dt is planned anew, not from the last refused attempt. */
     if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE || status == MPM_ESCAPED)
-        fem->natural_dt = fem->approach = 0;
+        fem->run.natural_dt = fem->approach = 0;
     if (moved)
         mpm_store_outdate_all(&fem->store, false);
     mpm_store_refresh(&fem->store);

@@ -9,6 +9,7 @@
 
 #include "base/real.h"
 #include "fem/state.h"
+#include "run/march.h"
 
 /* ---- the time step ---------------------------------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ double mpm_fem_totals_automatic_dt(const mpm_fem *fem)
     double limit = fmin(share * wave_bound(fem), 0.6 * sqrt(dx / gravity_size(fem)));
     limit = fmin(limit, 0.4 * dx / fem->measure.speed);
     limit = fmin(limit, 0.4 * dx / fem->approach);
-    const double dt = fmin(mpm_run_hold_dt(fem->natural_dt, limit), fem->settings.max_dt);
+    const double dt = fmin(mpm_march_hold_dt(fem->run.natural_dt, limit), fem->settings.max_dt);
     return isfinite(dt) ? dt : 1e-3;
 }
 

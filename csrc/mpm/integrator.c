@@ -4,8 +4,6 @@
 #include <stddef.h>
 
 #include "mpm/state.h"
-#include "mpm/step.h"
-#include "mpm/timestep.h"
 
 static const mpm_history_entry of_solution[] = {
     {"newton", MPM_HISTORY_NUMBER, offsetof(mpm_solution, newtons)},
@@ -19,14 +17,13 @@ static const void *solution_of(const mpm_simulation *simulation)
     return &simulation->solver.solution;
 }
 
-#define ADVANCE .advance = mpm_step_advance, .bound = mpm_timestep_limit
 #define SOLVE \
-    ADVANCE, .solve = mpm_implicit_solve, .columns = of_solution, \
+    .solve = mpm_implicit_solve, .columns = of_solution, \
     .column_count = sizeof of_solution / sizeof *of_solution, .recorded = solution_of
 
 static const mpm_integrator table[MPM_INTEGRATOR_COUNT] = {
     [MPM_EXPLICIT] = {
-        .name = "explicit", ADVANCE,
+        .name = "explicit",
         .reference = "D. Sulsky, Z. Chen, H. L. Schreyer, A particle method for history-dependent materials, Computer "
                      "Methods in Applied Mechanics and Engineering 118 (1994) 179-196. "
                      "doi:10.1016/0045-7825(94)90112-0",

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of integrators: methods that advance a simulation by whole steps. To add an integrator, write its file,
- * an enumerator here and a row in integrator.c. A simulation knows an integrator by its row alone.
+ * The registry of integrators, which differ in how a step finds the velocities of the nodes. To add an integrator,
+ * write its file, an enumerator here and a row in integrator.c. A simulation knows an integrator by its row alone.
  */
 #pragma once
 #include "mpm/simulation.h"
 
 typedef struct mpm_integrator {
     const char *name;
-    /** As in mpm_method; the state is refreshed and has no trouble. */
-    mpm_status (*advance)(mpm_simulation *simulation, const mpm_goal *goal);
     /** Implicit methods: finds the velocities of the nodes, as mpm_implicit_solve; NULL: the grid pass does. */
     mpm_status (*solve)(mpm_simulation *simulation, double dt, mpm_block_report *report);
     bool linear;   /* solves the linear model about the beginning of the step alone, with the settings' `beta` */
     bool midpoint; /* evaluates forces in the middle of the step */
-    /** The bound of the time step in the current state, and what sets it. */
-    mpm_stable_dt (*bound)(const mpm_simulation *simulation);
     /** The `column_count` columns that the integrator adds to the history, after those of the material. They are read
      *  from the struct that `recorded` returns, at any time. */
     const mpm_history_entry *columns;

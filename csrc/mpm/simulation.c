@@ -11,6 +11,7 @@
 #include "mpm/refresh.h"
 #include "mpm/rigid.h"
 #include "mpm/state.h"
+#include "mpm/step.h"
 #include "mpm/strays.h"
 #include "mpm/sweeps.h"
 #include "mpm/synchronize.h"
@@ -18,46 +19,9 @@
 #include "mpm/totals.h"
 #include "mpm/views.h"
 
-/* ---- the method ------------------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------------------------- */
 
-static mpm_status refresh_for_steps(void *self)
-{
-    mpm_status status = mpm_sweeps_begin(self);
-    if (!status && !(status = mpm_refresh_state(self)))
-        status = mpm_strays_find(self);
-    return status;
-}
-
-static mpm_status advance(void *self, const mpm_goal *goal)
-{
-    return ((mpm_simulation *)self)->integrator->advance(self, goal);
-}
-
-static void finish(void *self, mpm_status status, bool moved)
-{
-    mpm_simulation *simulation = self;
-    mpm_synchronize_particles(simulation);
-    /* The next dt is planned anew, not from the last refused attempt. */
-    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
-        simulation->natural_dt = simulation->approach = 0;
-    mpm_sweeps_end(simulation);
-    mpm_implicit_end(simulation);
-    const double start = mpm_clock_seconds();
-    if (moved) /* all fields, because freezing changes mass and volume */
-        mpm_store_outdate_all(&simulation->store, simulation->frozen);
-    mpm_store_refresh(&simulation->store);
-    mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
-}
-
-static const char *const counters[] = {
-    [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
-    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",
-    [MPM_HEALTH_STAGNATED] = "stagnated", NULL};
-static const char *const phases[] = {
-    [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
-    [MPM_PHASE_VIEWS] = "views", NULL};
-static const mpm_method method = {counters, phases, mpm_totals_section, refresh_for_steps, advance, mpm_totals_record,
-                                  finish};
+static const mpm_method method; /* below */
 
 static mpm_boundary boundary_of(const mpm_settings *settings)
 {
@@ -93,6 +57,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     if (!simulation)
         return MPM_OUT_OF_MEMORY;
     simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
+    simulation->run.fixed_dt = settings->dt;
+    simulation->run.allow_unstable = settings->allow_unstable;
     simulation->settings = *settings;
     simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
     simulation->kernels = kernels;
@@ -184,8 +150,9 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
         material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
 }
 
-mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material)
+static mpm_status add_material(void *self, const mpm_material *material)
 {
+    mpm_simulation *simulation = self;
     if (material->law < 0 || material->law > MPM_USER || (material->law == MPM_USER && !material->user))
         return MPM_BAD_ARGUMENT;
     const mpm_law_tangent tangent = mpm_laws_tangent(material->law);
@@ -219,13 +186,14 @@ mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_mat
     return MPM_OK;
 }
 
-int mpm_simulation_materials(const mpm_simulation *simulation)
+static int materials(const void *self)
 {
-    return (int)simulation->material_count;
+    return (int)((const mpm_simulation *)self)->material_count;
 }
 
-mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider)
+static mpm_status add_collider(void *self, const mpm_collider *collider)
 {
+    mpm_simulation *simulation = self;
     mpm_run *run = &simulation->run;
     return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
 }
@@ -400,8 +368,10 @@ static bool names_rows(const uint8_t *mask, ptrdiff_t rows)
     return false;
 }
 
-mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask)
+/* Removes the rows of `mask`, which may be NULL, and the frozen ones. */
+static mpm_status remove_and_count(void *self, const uint8_t *mask)
 {
+    mpm_simulation *simulation = self;
     if (!simulation->frozen && !names_rows(mask, simulation->particles.count))
         return MPM_OK; /* nothing to sort anew, and views stay live */
     mpm_status status = begin_change(simulation);
@@ -416,32 +386,42 @@ mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask
 
 /* ---- running and looking ---------------------------------------------------------------------------------------- */
 
-mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
-                              void *context)
+static mpm_status refresh_for_steps(void *self)
 {
-    mpm_goal goal = mpm_run_goal(&simulation->run, steps, end);
-    goal.pause = pause;
-    goal.poll = poll;
-    goal.context = context;
-    const mpm_status status = mpm_run_towards(&simulation->run, &goal);
-    /* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that
-     * names rows must leave them as it found them, so then it waits for the next run. */
-    const bool paused = !status && !mpm_run_is_over(&simulation->run, &goal);
-    const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
-    if (simulation->frozen && !paused && !names) {
-        const mpm_status removal = mpm_simulation_delete(simulation, NULL);
-        return status ? status : removal;
-    }
+    mpm_simulation *simulation = self;
+    simulation->stage.scattered = false;
+    mpm_status status = mpm_sweeps_begin(simulation);
+    if (!status && !(status = mpm_refresh_state(simulation)))
+        status = mpm_strays_find(simulation);
     return status;
 }
 
-mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end)
+static void finish(void *self, mpm_status status, bool moved)
 {
-    simulation->body_force = body_force;
-    const mpm_status status = mpm_simulation_run(simulation, 1, end, INFINITY, NULL, NULL);
-    simulation->body_force = NULL;
+    mpm_simulation *simulation = self;
+    mpm_synchronize_particles(simulation);
+    /* The next dt is planned anew, not from the last refused attempt. */
+    if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
+        simulation->run.natural_dt = simulation->approach = 0;
+    mpm_sweeps_end(simulation);
+    mpm_implicit_end(simulation);
     memset(simulation->force, 0, sizeof simulation->force);
-    return status;
+    const double start = mpm_clock_seconds();
+    if (moved) /* all fields, because freezing changes mass and volume */
+        mpm_store_outdate_all(&simulation->store, simulation->frozen);
+    mpm_store_refresh(&simulation->store);
+    mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
+}
+
+/* Removal reorders particles, so it waits for the end of the whole run: a pause changes nothing. An error that names
+ * rows must leave them as it found them, so then it waits for the next run. */
+static mpm_status clean_up(void *self, mpm_status status, bool paused)
+{
+    const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
+    if (!((mpm_simulation *)self)->frozen || (paused && !status) || names)
+        return status;
+    const mpm_status removal = remove_and_count(self, NULL);
+    return status ? status : removal;
 }
 
 static mpm_status refresh(mpm_simulation *simulation)
@@ -454,19 +434,21 @@ static mpm_status refresh(mpm_simulation *simulation)
     return status;
 }
 
-mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals)
+static mpm_status totals(void *self, mpm_totals *result)
 {
-    mpm_status status = refresh(simulation);
+    mpm_simulation *simulation = self;
+    const mpm_status status = refresh(simulation);
     if (!status)
-        *totals = mpm_totals_of(simulation);
+        *result = mpm_totals_of(simulation);
     return status;
 }
 
-mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound)
+static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
 {
-    mpm_status status = refresh(simulation);
+    mpm_simulation *simulation = self;
+    const mpm_status status = refresh(simulation);
     if (!status)
-        *bound = simulation->integrator->bound(simulation);
+        *bound = mpm_timestep_limit(simulation);
     return status;
 }
 
@@ -483,7 +465,7 @@ mpm_store *mpm_simulation_get_store(mpm_simulation *simulation)
     return &simulation->store;
 }
 
-const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation)
+mpm_run *mpm_simulation_get_run(mpm_simulation *simulation)
 {
     return &simulation->run;
 }
@@ -533,3 +515,27 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
         }
     return active;
 }
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static void free_simulation(void *self)
+{
+    mpm_simulation_free(self);
+}
+
+static const char *const counters[] = {
+    [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
+    [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",
+    [MPM_HEALTH_STAGNATED] = "stagnated", NULL};
+static const char *const phases[] = {
+    [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
+    [MPM_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {
+    .counters = counters, .refused = MPM_HEALTH_REFUSED, .phases = phases, .section = mpm_totals_section,
+    .free = free_simulation,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider, .remove = remove_and_count,
+    .totals = totals, .stable_dt = stable_dt,
+    .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,
+    .attempt = mpm_step_attempt, .may_retry = mpm_step_may_retry, .report = mpm_step_report,
+    .commit = mpm_step_commit, .record = mpm_totals_record, .finish = finish, .clean_up = clean_up,
+};

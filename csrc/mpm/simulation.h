@@ -96,14 +96,6 @@ mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *
                               const mpm_settings *settings);
 void mpm_simulation_free(mpm_simulation *simulation);
 
-/** Registers a material; its index counts from 0. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such
- *  law, or one without a tangent in a simulation with implicit steps, or with a MAPPED one in a linear solve. */
-mpm_status mpm_simulation_add_material(mpm_simulation *simulation, const mpm_material *material);
-int mpm_simulation_materials(const mpm_simulation *simulation);
-
-/** Adds a collider (copied), between runs; third components are 0 in 2-D. Errors: as mpm_boundary_add. */
-mpm_status mpm_simulation_add_collider(mpm_simulation *simulation, const mpm_collider *collider);
-
 /** The domain with its walls, and the colliders in the order in which they were added. */
 const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation);
 
@@ -114,24 +106,6 @@ const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
 
-/** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
-mpm_status mpm_simulation_delete(mpm_simulation *simulation, const uint8_t *mask);
-
-/** Takes `steps` whole steps (`end` infinite), or as many as reach the time `end` exactly (`steps` INT64_MAX). Returns
- *  early, with MPM_OK, after the first step that reaches the time `pause`. A new call with the remaining steps, the
- *  same `end` and a later `pause` continues with the same bits, provided that nothing wrote to the state. */
-mpm_status mpm_simulation_run(mpm_simulation *simulation, int64_t steps, double end, double pause, mpm_poll poll,
-                              void *context);
-
-/** Takes one whole step, to the time `end` at most, with the body force b_k = `body_force`[k] on row k, (count, d)
- *  [m/s2]. The bound of the time step does not include b; a step in which b moves particles too far is refused like any
- *  other. */
-mpm_status mpm_simulation_step_forced(mpm_simulation *simulation, const double *body_force, double end);
-
-/** Totals and bounds of the current state, after views are read in. */
-mpm_status mpm_simulation_totals(mpm_simulation *simulation, mpm_totals *totals);
-mpm_status mpm_simulation_stable_dt(mpm_simulation *simulation, mpm_stable_dt *bound);
-
 /** The longest step `dt` in which rigid bodies hardly sink into what they touch [s], infinite without any. Automatic
  *  steps are not longer; fixed ones may be. */
 mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);
@@ -140,8 +114,10 @@ mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);
  *  soon as its first material is registered. */
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 
-/** The run: clock, history, health and trouble. */
-const mpm_run *mpm_simulation_get_run(const mpm_simulation *simulation);
+/** The run: materials, colliders, steps, totals; clock, history, health and trouble (run/run.h). It refuses materials
+ *  without a tangent in implicit steps, and MAPPED ones in a linear solve. Removal also takes particles that have left
+ *  the domain, and so does the end of a run. */
+mpm_run *mpm_simulation_get_run(mpm_simulation *simulation);
 const mpm_settings *mpm_simulation_settings(const mpm_simulation *simulation);
 void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, size_t *grid, size_t *views,
                            size_t *colliders);

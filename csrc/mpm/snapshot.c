@@ -21,7 +21,7 @@ struct entry {
 
 #define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
 static const struct entry numbers[] = {
-    ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", natural_dt), ENTRY("drift", drift),
+    ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", run.natural_dt), ENTRY("drift", drift),
     ENTRY("approach", approach),
     ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
     ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),

@@ -13,6 +13,13 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
+/* The step between its attempt and its commit. */
+struct stage {
+    mpm_block_report report; /* of the grid pass */
+    double travel;           /* how far particles move at most, in cells */
+    bool scattered;          /* the next step has been scattered already */
+};
+
 struct mpm_simulation {
     mpm_run run;
     mpm_store store;
@@ -35,7 +42,6 @@ struct mpm_simulation {
 
     mpm_particles particles;
     mpm_grid grid;
-    double natural_dt; /* the step that the control plans next; 0: not planned yet */
     double drift;      /* cells that a particle may have moved since the last binning */
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
@@ -45,12 +51,12 @@ struct mpm_simulation {
     mpm_measure measure;
     mpm_books books;
 
-    const double *body_force; /* during mpm_simulation_step_forced: [row][dim] [m/s2] */
-    double force[3];          /* its sum over the particles of the step that begins [N] */
+    double force[3]; /* the sum of the run's body force over the particles of the step that begins [N] */
 
     bool is_synchronized; /* v and C are those of the last whole step: always between runs (synchronize.c) */
 
     /* Scratch of a run */
+    struct stage stage;
     struct reports reports;
     void **workspaces; /* per thread */
     int workspace_count;

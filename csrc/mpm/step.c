@@ -8,6 +8,7 @@
  *     gather   grid -> particles, strain, position
  *     commit   clock, books, limits of the new state
  *
+ * The frame (run/march.c) begins and plans a step, attempts it (scatter, grid, check) and commits it (gather, commit).
  * A run chains steps as  scatter, (grid, check, gather + scatter of the next)*, grid, check, gather. One fused sweep
  * gathers and scatters. Its dt was planned before the new state was measured. If that state needs a smaller dt, or if
  * particles have moved too far from their bins, the scatter is repeated.
@@ -23,41 +24,20 @@
 #include "mpm/synchronize.h"
 #include "mpm/timestep.h"
 #include "mpm/totals.h"
+#include "run/march.h"
 
-enum { MOST_RETRIES = 12 };
-
-/* The step that a run is taking. */
-struct step {
-    const mpm_goal *goal;
-    double dt, time;         /* of the step [s]; when it ends */
-    double travel;           /* how far particles move at most, in cells */
-    mpm_block_report report; /* of the grid pass */
-    mpm_measure measure;     /* of the new state */
-    double next_dt;          /* planned for the next step [s] */
-    bool last;               /* the run ends with it */
-    bool scattered;          /* the next step has been scattered already */
-};
-
-/* Bins if that is due, and does everything else that may fail before a step begins. What needs no bins comes first:
- * a new order of the particles is another state. */
-static mpm_status begin(mpm_simulation *simulation, struct step *step)
+/* Bins if that is due, and does everything else that may fail before a step begins. */
+mpm_status mpm_step_begin(void *self)
 {
-    mpm_status status = mpm_history_reserve(&simulation->run.history, &simulation->run.allocator);
-    if (status || (status = mpm_rebin_if_due(simulation)))
-        return status;
-    step->dt = mpm_timestep_plan(simulation, simulation->run.time, step->goal->end);
-    status = mpm_timestep_check(simulation, step->dt);
-    return status ? status : mpm_implicit_reserve(simulation);
+    const mpm_status status = mpm_rebin_if_due(self);
+    return status ? status : mpm_implicit_reserve(self);
 }
 
-/* Finds when the step ends, and plans the next dt from the last measured state. */
-static void look_ahead(mpm_simulation *simulation, struct step *step)
+void mpm_step_plan(void *self, mpm_step *step)
 {
-    const mpm_goal *goal = step->goal;
-    step->time = mpm_run_end_of_step(&simulation->run, goal, step->dt);
-    step->last = mpm_run_is_last(&simulation->run, goal, step->time);
-    mpm_timestep_foresee(simulation);
-    step->next_dt = mpm_timestep_plan(simulation, step->time, goal->end);
+    mpm_simulation *simulation = self;
+    mpm_timestep_revise(simulation);
+    step->dt = step->natural = simulation->run.natural_dt;
 }
 
 /* The step size for which P2G adds stresses. */
@@ -74,71 +54,80 @@ static void scatter(mpm_simulation *simulation, double dt)
 }
 
 /* Finds the velocities of the nodes. */
-static mpm_status grid(mpm_simulation *simulation, struct step *step)
+static mpm_status grid(mpm_simulation *simulation, double dt)
 {
     if (simulation->integrator->solve)
-        return simulation->integrator->solve(simulation, step->dt, &step->report);
-    step->report = mpm_sweeps_grid(simulation, step->dt);
+        return simulation->integrator->solve(simulation, dt, &simulation->stage.report);
+    simulation->stage.report = mpm_sweeps_grid(simulation, dt);
     return MPM_OK;
 }
 
 /* May the step be taken? If so, finds what G2P needs beside the velocities of the nodes, for XPIC and rigid bodies. */
-static mpm_reason check(mpm_simulation *simulation, struct step *step)
+static mpm_reason check(mpm_simulation *simulation, double dt)
 {
-    const mpm_reason reason = mpm_refusal_find(simulation, &step->report, step->dt, &step->travel);
+    struct stage *stage = &simulation->stage;
+    const mpm_reason reason = mpm_refusal_find(simulation, &stage->report, dt, &stage->travel);
     if (reason != MPM_NO_REASON)
         return reason;
-    mpm_sweeps_filter(simulation, &step->report);
-    return mpm_rigid_find(simulation, step->dt, step->report.impulse, &step->travel);
+    mpm_sweeps_filter(simulation, &stage->report);
+    return mpm_rigid_find(simulation, dt, stage->report.impulse, &stage->travel);
 }
 
-static mpm_status report(mpm_simulation *simulation, mpm_reason reason, const struct step *step)
+mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
-    const mpm_status status = mpm_refusal_report(simulation, reason, &step->report, step->dt);
+    mpm_simulation *simulation = self;
+    if (!simulation->stage.scattered)
+        scatter(simulation, step->dt);
+    simulation->stage.scattered = false;
+    simulation->grid_valid = false;
+    const mpm_status status = grid(simulation, step->dt);
+    if (status && status != MPM_NO_CONVERGENCE)
+        return status;
+    *reason = status ? MPM_NOT_CONVERGED : check(simulation, step->dt);
+    return *reason == MPM_NO_REASON ? mpm_rebin_mid_step(simulation, simulation->stage.travel) : MPM_OK;
+}
+
+bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
+{
+    (void)self, (void)step;
+    return reason != MPM_BODY_TOO_LONG;
+}
+
+mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
+{
+    mpm_simulation *simulation = self;
+    if (reason == MPM_DT_ABOVE_BOUND)
+        return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
+    const mpm_status status = mpm_refusal_report(simulation, reason, &simulation->stage.report, step->dt);
     if (reason == MPM_BODY_TOO_LONG)
         simulation->run.trouble.kind = mpm_rigid_too_long(simulation);
     return status;
 }
 
-/* A refused step begins again with half its size, as often as needed (automatic dt). */
-static mpm_status grid_and_check(mpm_simulation *simulation, struct step *step)
+/* Plans the next step from the last measured state, because a fused sweep scatters for it. */
+static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
 {
-    simulation->grid_valid = false;
-    for (int attempt = 0;; attempt++) {
-        const mpm_status status = grid(simulation, step);
-        if (status && status != MPM_NO_CONVERGENCE)
-            return status;
-        const mpm_reason reason = status ? MPM_NOT_CONVERGED : check(simulation, step);
-        if (reason == MPM_NO_REASON)
-            return MPM_OK;
-        if (reason == MPM_BODY_TOO_LONG || simulation->settings.dt > 0 || attempt == MOST_RETRIES)
-            return report(simulation, reason, step);
-        simulation->run.health[MPM_HEALTH_REFUSED]++;
-        mpm_timestep_halve(simulation, &step->dt);
-        scatter(simulation, step->dt);
-    }
-}
-
-static void gather(mpm_simulation *simulation, struct step *step)
-{
-    step->scattered = !step->last && !simulation->binning_due;
+    simulation->stage.scattered = !step->last && !simulation->binning_due;
+    mpm_timestep_foresee(simulation);
+    const double next_dt = mpm_timestep_next(simulation, step);
     mpm_sweeps_f_bar(simulation, step->dt);
-    step->measure = step->scattered ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, step->next_dt))
+    const mpm_measure measure = simulation->stage.scattered
+                                    ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
                                     : mpm_sweeps_g2p(simulation, step->dt);
-    mpm_synchronize_defer(simulation, step->scattered);
+    mpm_synchronize_defer(simulation, simulation->stage.scattered);
+    return measure;
 }
 
-static void keep_books(mpm_simulation *simulation, const struct step *step)
+static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure *measure)
 {
-    const mpm_measure *measure = &step->measure;
     const mpm_settings *settings = &simulation->settings;
     /* Gravity has acted on the mass before the step. The new sum of the mass is the same, and its order is that of the
      * step's bins; the old sum may come from another order, after a query or from a file. */
     const double mass = measure->frozen ? simulation->measure.mass : measure->mass;
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
-        simulation->books.body_impulse[a] += step->dt * (weight + simulation->force[a]);
-        simulation->books.wall_impulse[a] += step->report.impulse[a];
+        simulation->books.body_impulse[a] += dt * (weight + simulation->force[a]);
+        simulation->books.wall_impulse[a] += simulation->stage.report.impulse[a];
     }
     simulation->measure = *measure;
     simulation->run.suspect = measure->outside || measure->out_of_range;
@@ -149,40 +138,18 @@ static void keep_books(mpm_simulation *simulation, const struct step *step)
     mpm_sweeps_add_books(simulation, simulation->boundary.books);
 }
 
-static mpm_status commit(mpm_simulation *simulation, struct step *step)
+mpm_status mpm_step_commit(void *self, const mpm_step *step)
 {
-    mpm_run_tick(&simulation->run, step->dt, step->time);
-    simulation->approach = step->report.approach;
+    mpm_simulation *simulation = self;
+    const mpm_measure measure = gather(simulation, step);
+    mpm_march_tick(&simulation->run, step);
+    simulation->approach = simulation->stage.report.approach;
     simulation->grid_valid = true;
-    mpm_rebin_note_motion(simulation, step->dt, &step->measure);
-    keep_books(simulation, step);
+    mpm_rebin_note_motion(simulation, step->dt, &measure);
+    keep_books(simulation, step->dt, &measure);
     mpm_totals_record(simulation);
     const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
-        step->scattered = false;
-    return status;
-}
-
-static mpm_status take_step(mpm_simulation *simulation, struct step *step)
-{
-    mpm_status status = begin(simulation, step);
-    if (status)
-        return status;
-    if (!step->scattered)
-        scatter(simulation, step->dt);
-    if ((status = grid_and_check(simulation, step)) || (status = mpm_rebin_mid_step(simulation, step->travel)))
-        return status;
-    look_ahead(simulation, step);
-    gather(simulation, step);
-    return commit(simulation, step);
-}
-
-mpm_status mpm_step_advance(mpm_simulation *simulation, const mpm_goal *goal)
-{
-    struct step step = {.goal = goal};
-    mpm_timestep_revise(simulation);
-    mpm_status status = take_step(simulation, &step);
-    while (!status && !step.last && !(status = mpm_run_poll(&simulation->run, goal)))
-        status = take_step(simulation, &step);
+        simulation->stage.scattered = false;
     return status;
 }

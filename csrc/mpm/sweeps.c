@@ -186,9 +186,9 @@ void mpm_sweeps_rest_volume(mpm_simulation *simulation)
 
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt)
 {
-    if (!simulation->body_force)
+    if (!simulation->run.body_force)
         return;
-    const mpm_arguments arguments = {.body_force = {dt, simulation->body_force}};
+    const mpm_arguments arguments = {.body_force = {dt, simulation->run.body_force}};
     const mpm_measure sum = sweep(simulation, MPM_BODY_FORCE, arguments);
     memcpy(simulation->force, sum.force, sizeof simulation->force);
 }

@@ -19,6 +19,7 @@
 
 #include "mpm/describe.h"
 #include "mpm/state.h"
+#include "run/march.h"
 
 /* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
  * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). A light body may have to carry what is R
@@ -80,8 +81,8 @@ static double automatic_dt(const mpm_simulation *simulation)
     if (simulation->integrator->solve) /* the return map acts after the step */
         dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);
-    if (simulation->natural_dt > 0)
-        dt = fmin(dt, 1.1 * simulation->natural_dt); /* fast changes of dt may be unstable even below the bound */
+    if (simulation->run.natural_dt > 0)
+        dt = fmin(dt, 1.1 * simulation->run.natural_dt); /* fast changes of dt may be unstable even below the bound */
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 
@@ -105,6 +106,11 @@ static int32_t find_row(const mpm_simulation *simulation, const mpm_stable_dt *b
     }
 }
 
+double mpm_timestep_bound(const void *self)
+{
+    return bound_of(self).dt;
+}
+
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
 {
     mpm_stable_dt bound = bound_of(simulation);
@@ -121,45 +127,24 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
 
 /* ---- the plan of a run ------------------------------------------------------------------------------------------ */
 
-double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end)
+double mpm_timestep_next(const mpm_simulation *simulation, const mpm_step *step)
 {
-    const double planned = simulation->settings.dt > 0 ? simulation->settings.dt : simulation->natural_dt;
-    return mpm_run_fit_dt(planned, time, end);
-}
-
-mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt)
-{
-    const mpm_settings *settings = &simulation->settings;
-    if (settings->dt > 0 && !settings->allow_unstable && !(dt <= bound_of(simulation).dt * (1 + 1e-12))) {
-        const mpm_status status = mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
-        const mpm_stable_dt bound = mpm_timestep_limit(simulation);
-        simulation->run.trouble.kind = (int)bound.limit;
-        simulation->run.trouble.value[0] = bound.dt;
-        return status;
-    }
-    if (!(simulation->run.time + dt > simulation->run.time)) /* a run would never end */
-        return mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, dt);
-    return MPM_OK;
+    const mpm_run *run = &simulation->run;
+    return mpm_march_fit_dt(run->fixed_dt > 0 ? run->fixed_dt : run->natural_dt, step->time, step->goal->end);
 }
 
 void mpm_timestep_foresee(mpm_simulation *simulation)
 {
     if (simulation->settings.dt <= 0)
-        simulation->natural_dt = automatic_dt(simulation);
+        simulation->run.natural_dt = automatic_dt(simulation);
 }
 
 bool mpm_timestep_revise(mpm_simulation *simulation)
 {
     if (simulation->settings.dt > 0)
         return false;
-    if (simulation->natural_dt > 0 && simulation->natural_dt <= bound_of(simulation).dt)
+    if (simulation->run.natural_dt > 0 && simulation->run.natural_dt <= bound_of(simulation).dt)
         return false;
-    simulation->natural_dt = automatic_dt(simulation);
+    simulation->run.natural_dt = automatic_dt(simulation);
     return true;
-}
-
-void mpm_timestep_halve(mpm_simulation *simulation, double *dt)
-{
-    *dt /= 2;
-    simulation->natural_dt = fmin(simulation->natural_dt, *dt);
 }

@@ -7,8 +7,7 @@
 
 mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation); /* the bound, and the particle that sets it */
 double mpm_timestep_rigid(const mpm_simulation *simulation); /* of automatic steps with rigid bodies, else infinite */
-double mpm_timestep_plan(const mpm_simulation *simulation, double time, double end); /* of a step from `time` on */
-mpm_status mpm_timestep_check(mpm_simulation *simulation, double dt); /* refuses dt above the bound */
+double mpm_timestep_bound(const void *simulation); /* the bound alone */
+double mpm_timestep_next(const mpm_simulation *simulation, const mpm_step *step); /* the planned dt of the one after */
 void mpm_timestep_foresee(mpm_simulation *simulation); /* plans the automatic step from the last measured state */
 bool mpm_timestep_revise(mpm_simulation *simulation);  /* shrinks the plan to a new state's bound; did it change? */
-void mpm_timestep_halve(mpm_simulation *simulation, double *dt); /* after a refusal */

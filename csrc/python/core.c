@@ -33,8 +33,8 @@ void mpm_python_core_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     mpm_python_core *core = (mpm_python_core *)self;
     PyObject_GC_UnTrack(self);
-    if (core->self)
-        core->method->free(core->self);
+    if (core->run)
+        core->run->method->free(core->run->self);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -98,19 +98,19 @@ static PyObject *add_material(PyObject *self, PyObject *args)
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
-    const mpm_status status = core->method->add_material(core->self, &material);
+    const mpm_status status = mpm_run_add_material(core->run, &material);
     if (status == MPM_TOO_LARGE) {
         PyErr_Format(PyExc_ValueError, "material: no room for its fields: a simulation has %d at most",
                      MPM_MOST_FIELDS);
         return NULL;
     }
-    return status ? mpm_python_raise(self, status) : PyLong_FromLong(core->method->materials(core->self) - 1);
+    return status ? mpm_python_raise(self, status) : PyLong_FromLong(mpm_run_materials(core->run) - 1);
 }
 
 static PyObject *use_collider(PyObject *self, const mpm_collider *collider)
 {
     mpm_python_core *core = mpm_python_core_enter(self);
-    return core ? mpm_python_core_finish(self, core->method->add_collider(core->self, collider)) : NULL;
+    return core ? mpm_python_core_finish(self, mpm_run_add_collider(core->run, collider)) : NULL;
 }
 
 static PyObject *add_collider(PyObject *self, PyObject *args)
@@ -145,7 +145,7 @@ static PyObject *delete_particles(PyObject *self, PyObject *mask)
     if (core && view.shape[0] != before)
         PyErr_Format(PyExc_ValueError, "mask: expected %zd entries", (Py_ssize_t)before);
     else if (core) {
-        const mpm_status status = core->method->remove(core->self, view.buf);
+        const mpm_status status = mpm_run_remove(core->run, view.buf);
         result = status ? mpm_python_raise(self, status) : PyLong_FromSsize_t(before - core->store->count);
     }
     PyBuffer_Release(&view);
@@ -171,9 +171,9 @@ static PyObject *run(PyObject *self, int64_t steps, double end, double pause, co
         return NULL;
     core->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
-    const mpm_status status = body_force ? core->method->step_forced(core->self, body_force, end)
-                                         : core->method->run(core->self, steps, end, pause,
-                                                             mpm_python_core_poll_signals, &saved);
+    const mpm_status status = body_force ? mpm_run_step_forced(core->run, body_force, end)
+                                         : mpm_run_advance(core->run, steps, end, pause,
+                                                           mpm_python_core_poll_signals, &saved);
     PyEval_RestoreThread(saved);
     core->busy = 0;
     if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
@@ -246,7 +246,7 @@ static PyObject *stable_dt(PyObject *self, PyObject *unused)
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
-    const mpm_status status = core->method->stable_dt(core->self, &bound);
+    const mpm_status status = mpm_run_stable_dt(core->run, &bound);
     return status ? mpm_python_raise(self, status) : Py_BuildValue("dsi", bound.dt, names[bound.limit], (int)bound.row);
 }
 
@@ -257,7 +257,7 @@ static PyObject *totals(PyObject *self, PyObject *unused)
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
-    const mpm_status status = core->method->totals(core->self, &t);
+    const mpm_status status = mpm_run_totals(core->run, &t);
     if (status)
         return mpm_python_raise(self, status);
     const int dim = dim_of(core);
@@ -336,7 +336,7 @@ static PyObject *history_names(PyObject *self, PyObject *unused)
         return NULL;
     PyObject *list = PyList_New(0);
     mpm_history_column column;
-    for (int i = 0; list && (column = mpm_history_get(&core->store->run->history, i)).width; i++) {
+    for (int i = 0; list && (column = mpm_history_get(&core->run->history, i)).width; i++) {
         PyObject *name = column.owner ? PyUnicode_FromFormat("%s:%s", column.name, column.owner)
                                       : PyUnicode_FromString(column.name);
         mpm_python_append(&list, name ? Py_BuildValue("Ni", name, column.width) : NULL);
@@ -352,7 +352,7 @@ static PyObject *history_array(PyObject *self, PyObject *argument)
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
-    const mpm_history *history = &core->store->run->history;
+    const mpm_history *history = &core->run->history;
     const mpm_history_column column = mpm_history_get(history, index < 0 || index > INT32_MAX ? INT32_MAX : (int)index);
     if (!column.width) {
         PyErr_SetString(PyExc_IndexError, "index: no such column");
@@ -375,7 +375,7 @@ static PyObject *name_values(const char *const *names, PyObject *(*value)(const 
     const mpm_python_core *core = mpm_python_core_enter(self);
     PyObject *dict = core ? PyDict_New() : NULL;
     for (int k = 0; dict && names[k]; k++) {
-        PyObject *one = value(core->store->run, k);
+        PyObject *one = value(core->run, k);
         if (!one || PyDict_SetItemString(dict, names[k], one))
             Py_CLEAR(dict);
         Py_XDECREF(one);
@@ -385,7 +385,7 @@ static PyObject *name_values(const char *const *names, PyObject *(*value)(const 
 
 static const mpm_method *method_of(PyObject *self)
 {
-    return ((mpm_python_core *)self)->store->run->method;
+    return ((mpm_python_core *)self)->run->method;
 }
 
 static PyObject *counter(const mpm_run *run, int index)
@@ -445,7 +445,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core || mpm_python_check_threads(threads))
         return -1;
-    core->store->run->threads = (int)threads;
+    core->run->threads = (int)threads;
     return 0;
 }
 

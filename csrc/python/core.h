@@ -6,33 +6,20 @@
 #pragma once
 #include "python/module.h"
 
-/** What the base asks of a method; `self` is the method's struct. */
+/** What the base asks of a method beyond its table in the core (run/run.h). */
 typedef struct mpm_python_method {
     const char *row, *size; /* in messages: what a row is, and what resolves the domain: "particle", "cell size" */
-    void (*free)(void *self);
-    mpm_status (*add_material)(void *self, const mpm_material *material);
-    int (*materials)(const void *self); /* their number */
-    mpm_status (*add_collider)(void *self, const mpm_collider *collider);
-    mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0 */
-    mpm_status (*run)(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context);
-    mpm_status (*step_forced)(void *self, const double *body_force, double end); /* one step; b by row, [n][d] */
-    mpm_status (*totals)(void *self, mpm_totals *totals);
-    mpm_status (*stable_dt)(void *self, mpm_stable_dt *bound);
     /** The message for a reason of the method's own. */
     void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe. NULL
-     *  beyond the last. Used by mpm_python_keep and mpm_python_resume. */
-    double *(*numbers)(void *self, int index, size_t *count);
-    size_t lengths; /* so many of these numbers, the first ones, are not negative */
 } mpm_python_method;
 
 typedef struct mpm_python_core {
     PyObject_HEAD
     const mpm_python_method *method;
-    void *self;      /* the method's struct; NULL until it is made */
-    mpm_store *store; /* of the method */
+    mpm_run *run;    /* of the method; NULL until it is made */
+    mpm_store *store;
     const mpm_boundary *boundary;
     int busy;
     int held;

@@ -12,61 +12,10 @@
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 
-static void free_fem(void *self)
-{
-    mpm_fem_free(self);
-}
-
-static mpm_status add_material(void *self, const mpm_material *material)
-{
-    return mpm_fem_add_material(self, material);
-}
-
-static int materials(const void *self)
-{
-    return mpm_fem_materials(self);
-}
-
-static mpm_status add_collider(void *self, const mpm_collider *collider)
-{
-    return mpm_fem_add_collider(self, collider);
-}
-
-static mpm_status remove_rows(void *self, const uint8_t *mask)
-{
-    (void)self, (void)mask;
-    return MPM_BAD_ARGUMENT; /* elements keep their nodes; the Python layer says so */
-}
-
-static mpm_status run(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context)
-{
-    return mpm_fem_run(self, steps, end, pause, poll, context);
-}
-
-static mpm_status step_forced(void *self, const double *body_force, double end)
-{
-    return mpm_fem_step_forced(self, body_force, end);
-}
-
-static mpm_status totals(void *self, mpm_totals *result)
-{
-    return mpm_fem_totals(self, result);
-}
-
-static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
-{
-    return mpm_fem_stable_dt(self, bound);
-}
-
 static PyObject *residuals(const void *self)
 {
     const double both[] = {1, mpm_fem_residual(self)};
     return mpm_python_float_list(both, 2);
-}
-
-static double *numbers(void *self, int index, size_t *count)
-{
-    return mpm_fem_numbers(self, index, count);
 }
 
 static void describe(const mpm_trouble *t, char *text, size_t size)
@@ -119,15 +68,12 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
 
 static const mpm_python_method method = {
     .row = "node", .size = "spacing",
-    .free = free_fem, .add_material = add_material, .materials = materials, .add_collider = add_collider,
-    .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .residuals = residuals, .numbers = numbers,
-    .lengths = 2 /* natural_dt and approach */};
+    .describe = describe, .residuals = residuals};
 
 static mpm_fem *enter(PyObject *self)
 {
     const mpm_python_core *core = mpm_python_core_enter(self);
-    return core ? core->self : NULL;
+    return core ? core->run->self : NULL;
 }
 
 /* ---- making one ------------------------------------------------------------------------------------------------- */
@@ -179,7 +125,7 @@ static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     if (core) {
-        core->self = fem;
+        core->run = mpm_fem_get_run(fem);
         core->store = mpm_fem_get_store(fem);
         core->boundary = mpm_fem_get_boundary(fem);
     }
@@ -230,7 +176,7 @@ static PyObject *add_nodes(PyObject *self, PyObject *args)
     Py_buffer views[MOST_ARRAYS];
     if (!PyArg_ParseTuple(args, "OOOOO", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4]))
         return NULL;
-    mpm_fem *fem = ((mpm_python_core *)self)->self;
+    mpm_fem *fem = ((mpm_python_core *)self)->run->self;
     const mpm_fem_settings *settings = mpm_fem_get_settings(fem);
     const int dim = settings->dim, width[] = {dim, dim, 0, 0, 0};
     const bool narrow = settings->real_size == sizeof(float);
@@ -291,13 +237,13 @@ static PyObject *set_parameters(PyObject *self, PyObject *args)
 
 static PyObject *element_field(PyObject *self, PyObject *name)
 {
-    return mpm_python_core_field(self, mpm_fem_parameters_get(((mpm_python_core *)self)->self), name);
+    return mpm_python_core_field(self, mpm_fem_parameters_get(((mpm_python_core *)self)->run->self), name);
 }
 
 static PyObject *element_fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->self)->fields);
+    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->run->self)->fields);
 }
 
 static PyObject *forces(PyObject *self, PyObject *unused)

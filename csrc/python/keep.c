@@ -29,9 +29,10 @@ static int arrays_of(const mpm_python_core *core)
 /* Copies the method's own numbers to `out` or from `in`, either of which may be NULL; their number. */
 static size_t copy_numbers(const mpm_python_core *core, double *out, const double *in)
 {
+    const mpm_run *run = core->run;
     size_t sum = 0, count = 0;
     double *span;
-    for (int k = 0; core->method->numbers && (span = core->method->numbers(core->self, k, &count)); k++, sum += count) {
+    for (int k = 0; run->method->numbers && (span = run->method->numbers(run->self, k, &count)); k++, sum += count) {
         if (out)
             memcpy(out + sum, span, count * sizeof *out);
         if (in)
@@ -85,7 +86,7 @@ PyObject *mpm_python_keep(PyObject *self, PyObject *unused)
         Py_XDECREF(dict);
         return NULL;
     }
-    const mpm_status status = core->method->totals(core->self, &totals); /* reads in views */
+    const mpm_status status = mpm_run_totals(core->run, &totals); /* reads in views */
     if (status) {
         Py_DECREF(dict);
         return mpm_python_raise(self, status);
@@ -147,11 +148,11 @@ static PyObject *resume(mpm_python_core *core, const Py_buffer *views)
         return NULL;
     memcpy(kept.times, views[TIMES].buf, sizeof kept.times);
     memcpy(kept.counters, views[COUNTERS].buf, sizeof kept.counters);
-    if (!are_numbers(&views[BOOKS], 0) || !are_numbers(&views[NUMBERS], core->method->lengths)) {
+    if (!are_numbers(&views[BOOKS], 0) || !are_numbers(&views[NUMBERS], core->run->method->lengths)) {
         PyErr_SetString(PyExc_ValueError, "a number of the method is out of range");
         return NULL;
     }
-    switch (mpm_kept_restore(core->store, &kept, core->method->materials(core->self), &flaw)) {
+    switch (mpm_kept_restore(core->store, &kept, mpm_run_materials(core->run), &flaw)) {
     case MPM_OK:
         copy_numbers(core, NULL, views[NUMBERS].buf);
         take_books(core->boundary->books, core->boundary->count, views[BOOKS].buf);

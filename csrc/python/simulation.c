@@ -9,51 +9,6 @@
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 
-static void free_simulation(void *self)
-{
-    mpm_simulation_free(self);
-}
-
-static mpm_status add_material(void *self, const mpm_material *material)
-{
-    return mpm_simulation_add_material(self, material);
-}
-
-static int materials(const void *self)
-{
-    return mpm_simulation_materials(self);
-}
-
-static mpm_status add_collider(void *self, const mpm_collider *collider)
-{
-    return mpm_simulation_add_collider(self, collider);
-}
-
-static mpm_status remove_rows(void *self, const uint8_t *mask)
-{
-    return mpm_simulation_delete(self, mask);
-}
-
-static mpm_status run(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context)
-{
-    return mpm_simulation_run(self, steps, end, pause, poll, context);
-}
-
-static mpm_status step_forced(void *self, const double *body_force, double end)
-{
-    return mpm_simulation_step_forced(self, body_force, end);
-}
-
-static mpm_status totals(void *self, mpm_totals *result)
-{
-    return mpm_simulation_totals(self, result);
-}
-
-static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
-{
-    return mpm_simulation_stable_dt(self, bound);
-}
-
 static PyObject *residuals(const void *self)
 {
     const mpm_newton newton = mpm_simulation_solution(self)->newton; /* creating objects may run any Python code */
@@ -62,14 +17,12 @@ static PyObject *residuals(const void *self)
 
 static const mpm_python_method method = {
     .row = "particle", .size = "cell size",
-    .free = free_simulation, .add_material = add_material, .materials = materials, .add_collider = add_collider,
-    .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
     .describe = mpm_python_describe_simulation, .residuals = residuals};
 
 static mpm_simulation *enter(PyObject *self)
 {
     const mpm_python_core *core = mpm_python_core_enter(self);
-    return core ? core->self : NULL;
+    return core ? core->run->self : NULL;
 }
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -84,7 +37,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         return PyErr_NoMemory();
     }
     if (core) {
-        core->self = simulation;
+        core->run = mpm_simulation_get_run(simulation);
         core->store = mpm_simulation_get_store(simulation);
         core->boundary = mpm_simulation_get_boundary(simulation);
     }
@@ -137,7 +90,7 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     mpm_simulation *core = enter(self);
     if (!core)
         goto done;
-    if (material < 0 || material >= mpm_simulation_materials(core)) {
+    if (material < 0 || material >= mpm_run_materials(mpm_simulation_get_run(core))) {
         PyErr_SetString(PyExc_ValueError, "material: no such index");
         goto done;
     }

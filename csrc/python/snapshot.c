@@ -88,8 +88,8 @@ PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused)
         Py_XDECREF(arrays);
         return NULL;
     }
-    mpm_simulation *core = entered->self;
-    const mpm_status status = mpm_simulation_totals(core, &totals); /* reads in views */
+    mpm_simulation *core = entered->run->self;
+    const mpm_status status = mpm_run_totals(entered->run, &totals); /* reads in views */
     if (status) {
         Py_DECREF(arrays);
         return mpm_python_raise(self, status);
@@ -156,7 +156,7 @@ PyObject *mpm_python_restore(PyObject *self, PyObject *arrays)
     Py_buffer views[ARRAYS] = {0}; /* releasing one that was not taken is harmless */
     PyObject *result = NULL;
     bool held = true;
-    mpm_simulation *core = ((mpm_python_core *)self)->self; /* no run changes which fields there are */
+    mpm_simulation *core = ((mpm_python_core *)self)->run->self; /* no run changes which fields there are */
     for (int k = 0; held && k < ARRAYS; k++)
         held = !is_there(core, k) || mpm_python_take_array(arrays, name_of(core, k), &views[k]);
     if (held && mpm_python_core_enter(self))

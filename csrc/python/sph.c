@@ -9,51 +9,6 @@
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 
-static void free_sph(void *self)
-{
-    mpm_sph_free(self);
-}
-
-static mpm_status add_material(void *self, const mpm_material *material)
-{
-    return mpm_sph_set_material(self, material);
-}
-
-static int materials(const void *self)
-{
-    return mpm_sph_materials(self);
-}
-
-static mpm_status add_collider(void *self, const mpm_collider *collider)
-{
-    return mpm_sph_add_collider(self, collider);
-}
-
-static mpm_status remove_rows(void *self, const uint8_t *mask)
-{
-    return mpm_sph_delete(self, mask);
-}
-
-static mpm_status run(void *self, int64_t steps, double end, double pause, mpm_poll poll, void *context)
-{
-    return mpm_sph_run(self, steps, end, pause, poll, context);
-}
-
-static mpm_status step_forced(void *self, const double *body_force, double end)
-{
-    return mpm_sph_step_forced(self, body_force, end);
-}
-
-static mpm_status totals(void *self, mpm_totals *result)
-{
-    return mpm_sph_totals_now(self, result);
-}
-
-static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
-{
-    return mpm_sph_stable_dt_now(self, bound);
-}
-
 static void describe(const mpm_trouble *t, char *text, size_t size)
 {
     if (t->reason == MPM_SPH_NOT_FINITE)
@@ -65,22 +20,14 @@ static void describe(const mpm_trouble *t, char *text, size_t size)
                  t->dt);
 }
 
-static double *numbers(void *self, int index, size_t *count)
-{
-    return mpm_sph_numbers(self, index, count);
-}
-
 static const mpm_python_method method = {
     .row = "particle", .size = "spacing",
-    .free = free_sph, .add_material = add_material, .materials = materials, .add_collider = add_collider,
-    .remove = remove_rows, .run = run, .step_forced = step_forced, .totals = totals, .stable_dt = stable_dt,
-    .describe = describe, .numbers = numbers,
-    .lengths = 1 /* natural_dt */};
+    .describe = describe};
 
 static mpm_sph *enter(PyObject *self)
 {
     const mpm_python_core *core = mpm_python_core_enter(self);
-    return core ? core->self : NULL;
+    return core ? core->run->self : NULL;
 }
 
 static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *settings)
@@ -134,7 +81,7 @@ static PyObject *sph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return PyErr_NoMemory();
     }
     if (core) {
-        core->self = sph;
+        core->run = mpm_sph_get_run(sph);
         core->store = mpm_sph_get_store(sph);
         core->boundary = mpm_sph_get_boundary(sph);
     }
@@ -215,7 +162,7 @@ static PyObject *interpolate(PyObject *self, PyObject *args)
     mpm_sph *sph = enter(self);
     const mpm_rank rank = mpm_python_rank_of(name);
     mpm_totals t;
-    mpm_status status = sph ? mpm_sph_totals_now(sph, &t) : MPM_OK; /* rows may be deleted here */
+    mpm_status status = sph ? mpm_run_totals(mpm_sph_get_run(sph), &t) : MPM_OK; /* rows may be deleted here */
     if (sph && !status &&
         ((unsigned)rank >= MPM_RANKS || x.shape[1] != mpm_sph_get_settings(sph)->dim ||
          values.shape[0] != mpm_sph_get_store(sph)->count ||

@@ -241,7 +241,7 @@ static PyObject *raise_trouble(PyObject *type, PyObject *self, bool with_residua
     if (trouble.row_count > 0)
         snprintf(first, sizeof first, " (first row %d)", (int)trouble.rows[0]);
     snprintf(whole, sizeof whole, "%s%s", text, first);
-    PyObject *residuals = with_residuals ? core->method->residuals(core->self) : NULL;
+    PyObject *residuals = with_residuals ? core->method->residuals(core->run->self) : NULL;
     return mpm_python_raise_at(type, steps, time, whole, row_list(&trouble), residuals);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run of any method: clock, goal, history, health, trouble, threads. A method is a struct that contains an `mpm_run`,
- * and a table of a few functions; the Material Point Method is the first (mpm/simulation.c).
+ * and a table of functions; the Material Point Method is the first (mpm/simulation.c).
  */
 #pragma once
 #include "base/clock.h"
 #include "base/pool.h"
+#include "run/books.h"
 #include "run/history.h"
+#include "run/limit.h"
 #include "run/trouble.h"
 
 /** A run calls this every 50 ms; a non-zero result ends the run after a whole step. */
@@ -21,19 +23,60 @@ typedef struct mpm_goal {
     void *context;     /* of `poll` */
 } mpm_goal;
 
-/** The functions and names that a method supplies. */
+/** The step that a run is taking. */
+typedef struct mpm_step {
+    const mpm_goal *goal;
+    double natural;  /* dt of an automatic step, without the end of the run [s]; 0: the step is fixed */
+    double dt, time; /* of the step [s]; when it ends */
+    bool last;       /* the run ends with it */
+} mpm_step;
+
+struct mpm_material;
+
+/** What a method supplies: names, and functions of its struct `self`. */
 typedef struct mpm_method {
     const char *const *counters; /* names of the counters of its health; NULL after the last */
+    int refused;                 /* the counter of refused steps */
     const char *const *phases;   /* names of the phases whose seconds it counts; NULL after the last */
     mpm_history_section (*section)(const void *self, int index); /* see mpm_history */
+    void (*free)(void *self);
+
+    /* What is simulated. Called between runs. */
+    mpm_status (*add_material)(void *self, const struct mpm_material *material);
+    int (*materials)(const void *self); /* their number */
+    mpm_status (*add_collider)(void *self, const mpm_collider *collider);
+    mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0; NULL: rows stay */
+    mpm_status (*totals)(void *self, mpm_totals *totals);
+    mpm_status (*stable_dt)(void *self, mpm_stable_dt *bound);
+    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe; NULL
+     *  beyond the last. The first `lengths` of them are not negative. NULL: the method has a snapshot of its own. */
+    double *(*numbers)(void *self, int index, size_t *count);
+    size_t lengths;
+
+    /* A run. The frame of its steps is run/march.c. */
     /** Brings the state up to date and reports what is wrong with it. Called before the steps, with threads. */
     mpm_status (*refresh)(void *self);
-    /** Takes whole steps, at least one, until the goal is reached. Updates clock, history and trouble after each. */
-    mpm_status (*advance)(void *self, const mpm_goal *goal);
+    /** Does all that may fail before a step and does not depend on its size. NULL: nothing. */
+    mpm_status (*begin)(void *self);
+    /** Sets `natural` and `dt` of an automatic step. */
+    void (*plan)(void *self, mpm_step *step);
+    /** The bound of a fixed step [s]. */
+    double (*bound)(const void *self);
+    /** Tries the step without touching the present state: may it be taken? Errors: MPM_OUT_OF_MEMORY. */
+    mpm_status (*attempt)(void *self, const mpm_step *step, mpm_reason *reason);
+    /** May half the step succeed where this one was refused? NULL: it may. */
+    bool (*may_retry)(const void *self, const mpm_step *step, mpm_reason reason);
+    /** Notes the trouble of a refused step and returns its status. */
+    mpm_status (*report)(void *self, mpm_reason reason, const mpm_step *step);
+    /** Makes the step that was tried the present state: rows, books, clock (mpm_march_tick), record. On errors, the
+     *  step is taken all the same. */
+    mpm_status (*commit)(void *self, const mpm_step *step);
     /** Appends a record of the present state to the history, for which there is room, if one is due. */
     void (*record)(void *self);
     /** Called after the steps, also after errors and a failed refresh. `moved`: was any step taken? */
     void (*finish)(void *self, mpm_status status, bool moved);
+    /** Called after `finish`, without threads; returns the status of the run. NULL: nothing is left to do. */
+    mpm_status (*clean_up)(void *self, mpm_status status, bool paused);
 } mpm_method;
 
 enum { MPM_MOST_COUNTERS = 8, MPM_MOST_PHASES = 8 };
@@ -47,6 +90,11 @@ typedef struct mpm_run {
     double time;    /* current time [s] */
     double dt;      /* of the last step [s]; 0 before the first */
     double began;   /* time at which the last step began [s] */
+    double fixed_dt; /* of every step [s]; 0: steps are automatic */
+    double natural_dt; /* of the last automatic step, or of the next one if the method has planned it, without the end
+                        * of the run [s]; 0: not planned yet */
+    bool allow_unstable; /* a fixed step may exceed the bound */
+    const double *body_force; /* of a forced step: [row][dim] [m/s2]; NULL: none */
     int64_t steps;  /* taken */
     bool suspect;   /* the last step left trouble, which a run must report before it continues */
     double next_poll; /* [s] of mpm_clock_seconds */
@@ -67,39 +115,56 @@ void mpm_run_clear(mpm_run *run);
 mpm_status mpm_run_begin(mpm_run *run, int threads);
 void mpm_run_end(mpm_run *run);
 
-/** Runs towards a goal. Does nothing, not even a refresh, if the goal is reached already. The first run records the
- *  state at the start; if not even one step is taken, that record is gone, too. Errors: MPM_OUT_OF_MEMORY, the
- *  method's. */
-mpm_status mpm_run_towards(mpm_run *run, const mpm_goal *goal);
+/** Takes `steps` whole steps (`end` infinite), or as many as reach the time `end` exactly (`steps` INT64_MAX). Returns
+ *  early, with MPM_OK, after the first step that reaches the time `pause`. A new call with the remaining steps, the
+ *  same `end` and a later `pause` continues with the same bits, provided that nothing wrote to the state. Does nothing,
+ *  not even a refresh, if the goal is reached already. The first run records the state at the start; if not even one
+ *  step is taken, that record is gone, too. `poll` may be NULL. Errors: MPM_OUT_OF_MEMORY, MPM_BAD_STATE, MPM_UNSTABLE,
+ *  MPM_ESCAPED, MPM_NO_CONVERGENCE, MPM_INTERRUPTED. */
+mpm_status mpm_run_advance(mpm_run *run, int64_t steps, double end, double pause, mpm_poll poll, void *context);
 
-/** Has the run reached its goal, and not just a pause? */
-bool mpm_run_is_over(const mpm_run *run, const mpm_goal *goal);
+/** Takes one whole step, to the time `end` at most, with the body force b_k = `body_force`[k] on row k, (count, d)
+ *  [m/s2]. The bound of the time step does not include b; a step in which b moves rows too far is refused like any
+ *  other. */
+mpm_status mpm_run_step_forced(mpm_run *run, const double *body_force, double end);
 
-/** The goal: `steps` more steps, or the time `end`. */
-mpm_goal mpm_run_goal(const mpm_run *run, int64_t steps, double end);
+/** Adds a material between runs; it gets the next index. Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if there is no room
+ *  for its fields; MPM_BAD_ARGUMENT if the method cannot use its law, or a parameter cannot vary. */
+static inline mpm_status mpm_run_add_material(mpm_run *run, const struct mpm_material *material)
+{
+    return run->method->add_material(run->self, material);
+}
 
-/* ---- for a method's `advance` ----------------------------------------------------------------------------------- */
+/** Their number. */
+static inline int mpm_run_materials(const mpm_run *run)
+{
+    return run->method->materials(run->self);
+}
 
-/** The automatic step of a method that conserves energy as long as dt stays the same, such as symplectic Euler: a dt
- *  that follows the vibrations of the material makes them grow. The last step is held until the limit falls below it,
- *  or has doubled; then dt is set with room to spare. `held` is 0 at first. */
-double mpm_run_hold_dt(double held, double limit);
+/** Adds a collider (copied) between runs; third components are 0 in 2-D. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT
+ *  and MPM_TOO_LARGE if the method cannot have it. */
+static inline mpm_status mpm_run_add_collider(mpm_run *run, const mpm_collider *collider)
+{
+    return run->method->add_collider(run->self, collider);
+}
 
-/** The size of a step that begins at `time`: as planned, but the last step ends exactly at `end` and is not tiny. A
- *  rest that exceeds one step only by round-off becomes one step. */
-double mpm_run_fit_dt(double planned, double time, double end);
+/** Removes the rows with `mask[row] != 0`; the others keep their order and id. Errors: MPM_OUT_OF_MEMORY;
+ *  MPM_BAD_ARGUMENT if rows stay. */
+static inline mpm_status mpm_run_remove(mpm_run *run, const uint8_t *mask)
+{
+    return run->method->remove ? run->method->remove(run->self, mask) : MPM_BAD_ARGUMENT;
+}
 
-/** The time at which a step of size dt ends that begins now. */
-double mpm_run_end_of_step(const mpm_run *run, const mpm_goal *goal, double dt);
+/** Totals of the present state, and the bound of its time step with the row that sets it, after views are read in. */
+static inline mpm_status mpm_run_totals(mpm_run *run, mpm_totals *totals)
+{
+    return run->method->totals(run->self, totals);
+}
 
-/** Is the next step the last, given that it ends at `time`? */
-bool mpm_run_is_last(const mpm_run *run, const mpm_goal *goal, double time);
-
-/** Advances the clock after a step of size dt that has ended at `time`. */
-void mpm_run_tick(mpm_run *run, double dt, double time);
-
-/** Polls if a poll is due. Errors: MPM_INTERRUPTED if the poll asks to stop. */
-mpm_status mpm_run_poll(mpm_run *run, const mpm_goal *goal);
+static inline mpm_status mpm_run_stable_dt(mpm_run *run, mpm_stable_dt *bound)
+{
+    return run->method->stable_dt(run->self, bound);
+}
 
 /** Adds the time since `start` to a phase. */
 static inline void mpm_run_spend(mpm_run *run, int phase, double start)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "run/march.h"
 #include "sph/state.h"
 
 enum { BLOCK = 8 };
@@ -153,7 +154,7 @@ static mpm_status make_points(mpm_sph *sph, const mpm_collider *collider, const 
                 if (may_hold(s, collider, &block, 2 * s->smoothing * s->spacing))
                     status = append_block(sph, collider, &block, solid, &capacity);
                 if (!status)
-                    status = mpm_run_poll(&sph->run, goal);
+                    status = mpm_march_poll(&sph->run, goal);
             }
     return status;
 }

@@ -90,16 +90,9 @@ double mpm_sph_calibration(const mpm_sph_settings *settings)
     return pow(settings->smoothing, settings->dim) / (mpm_sph_factor(settings->kernel, settings->dim) * sum);
 }
 
-/* ---- the method ------------------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------------------------- */
 
-static const char *const counters[] = {
-    [MPM_SPH_HEALTH_LEFT] = "left_domain", [MPM_SPH_HEALTH_CLAMPED] = "clamped", [MPM_SPH_HEALTH_DELETED] = "deleted",
-    [MPM_SPH_HEALTH_REFUSED] = "refused", NULL};
-static const char *const phases[] = {
-    [MPM_SPH_PHASE_SORT] = "sort", [MPM_SPH_PHASE_DENSITY] = "density", [MPM_SPH_PHASE_FORCE] = "force",
-    [MPM_SPH_PHASE_MOTION] = "motion", [MPM_SPH_PHASE_VIEWS] = "views", NULL};
-static const mpm_method method = {counters, phases, mpm_sph_totals_section, mpm_sph_step_refresh, mpm_sph_step_advance,
-                                  mpm_sph_totals_record, mpm_sph_step_finish};
+static const mpm_method method; /* below */
 
 static const mpm_field fields_of_sph[MPM_SPH_FIELDS] = {
     [MPM_SPH_X] = {"x", "m", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
@@ -158,6 +151,8 @@ mpm_status mpm_sph_new(mpm_sph **result, const mpm_allocator *allocator, const m
     if (!sph)
         return MPM_OUT_OF_MEMORY;
     sph->run = mpm_run_of(&method, sph, allocator, settings->dim, settings->history, settings->threads);
+    sph->run.fixed_dt = settings->dt;
+    sph->run.allow_unstable = settings->allow_unstable;
     sph->settings = *settings;
     sph->kernels = mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
     sph->settings.isa = sph->kernels->isa; /* a string constant; the caller's may not last */
@@ -221,8 +216,9 @@ void mpm_sph_free(mpm_sph *sph)
 
 /* ---- the scene -------------------------------------------------------------------------------------------------- */
 
-mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material)
+static mpm_status set_material(void *self, const mpm_material *material)
 {
+    mpm_sph *sph = self;
     const double density = sph->settings.density;
     if (material->law != MPM_FLUID || material->varying || sph->has_material)
         return MPM_BAD_ARGUMENT;
@@ -247,8 +243,9 @@ static bool deforms(const mpm_shape *shape)
     return false;
 }
 
-mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider)
+static mpm_status add_collider(void *self, const mpm_collider *collider)
 {
+    mpm_sph *sph = self;
     const size_t count = sph->boundary.count;
     if (deforms(&collider->shape) || collider->friction != 0 || collider->restitution != 0 ||
         (sph->settings.tension && collider->contact == MPM_SEPARATE))
@@ -338,8 +335,9 @@ mpm_status mpm_sph_add(mpm_sph *sph, ptrdiff_t count, const double *x, const dou
     return MPM_OK;
 }
 
-mpm_status mpm_sph_delete(mpm_sph *sph, const uint8_t *mask)
+static mpm_status remove_rows(void *self, const uint8_t *mask)
 {
+    mpm_sph *sph = self;
     ptrdiff_t gone = 0;
     for (ptrdiff_t row = 0; row < sph->store.count; row++)
         gone += mask[row] != 0;
@@ -358,41 +356,29 @@ mpm_status mpm_sph_delete(mpm_sph *sph, const uint8_t *mask)
     return MPM_OK;
 }
 
-/* ---- running and looking ---------------------------------------------------------------------------------------- */
+/* ---- looking -------------------------------------------------------------------------------------------------- */
 
-mpm_status mpm_sph_run(mpm_sph *sph, int64_t steps, double end, double pause, mpm_poll poll, void *context)
+static mpm_status totals(void *self, mpm_totals *result)
 {
-    mpm_goal goal = mpm_run_goal(&sph->run, steps, end);
-    goal.pause = pause;
-    goal.poll = poll;
-    goal.context = context;
-    return mpm_run_towards(&sph->run, &goal);
-}
-
-mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double end)
-{
-    sph->body_force = body_force;
-    const mpm_status status = mpm_sph_run(sph, 1, end, INFINITY, NULL, NULL);
-    sph->body_force = NULL;
-    return status;
-}
-
-mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals)
-{
-    const mpm_status status = refresh(sph);
+    const mpm_status status = refresh(self);
     if (!status)
-        *totals = mpm_sph_totals_of(sph);
+        *result = mpm_sph_totals_of(self);
     return status;
 }
 
-mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound)
+static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
 {
-    const mpm_status status = refresh(sph);
+    const mpm_status status = refresh(self);
     if (status)
         return status;
-    *bound = mpm_sph_totals_bound(sph);
-    bound->row = mpm_sph_totals_limiting_row(sph, bound->limit);
+    *bound = mpm_sph_totals_bound(self);
+    bound->row = mpm_sph_totals_limiting_row(self, bound->limit);
     return MPM_OK;
+}
+
+static double bound_alone(const void *self)
+{
+    return mpm_sph_totals_bound(self).dt;
 }
 
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
@@ -412,14 +398,21 @@ mpm_store *mpm_sph_get_store(mpm_sph *sph)
     return &sph->store;
 }
 
-int mpm_sph_materials(const mpm_sph *sph)
+mpm_run *mpm_sph_get_run(mpm_sph *sph)
 {
-    return sph->has_material;
+    return &sph->run;
 }
 
-double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count)
+static int materials(const void *self)
 {
-    double *spans[] = {&sph->natural_dt, sph->books.body_impulse, sph->books.wall_impulse};
+    return ((const mpm_sph *)self)->has_material;
+}
+
+/* The automatic step, and the impulses since the last record. */
+static double *numbers(void *self, int index, size_t *count)
+{
+    mpm_sph *sph = self;
+    double *spans[] = {&sph->run.natural_dt, sph->books.body_impulse, sph->books.wall_impulse};
     static const size_t counts[] = {1, 3, 3};
     if ((size_t)index >= sizeof counts / sizeof *counts)
         return NULL;
@@ -444,3 +437,26 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
     for (size_t k = 0; k < sph->boundary.count; k++)
         *colliders += (size_t)sph->solids[k].count * 3 * sizeof(double);
 }
+
+/* ---- the method ------------------------------------------------------------------------------------------------- */
+
+static void free_sph(void *self)
+{
+    mpm_sph_free(self);
+}
+
+static const char *const counters[] = {
+    [MPM_SPH_HEALTH_LEFT] = "left_domain", [MPM_SPH_HEALTH_CLAMPED] = "clamped", [MPM_SPH_HEALTH_DELETED] = "deleted",
+    [MPM_SPH_HEALTH_REFUSED] = "refused", NULL};
+static const char *const phases[] = {
+    [MPM_SPH_PHASE_SORT] = "sort", [MPM_SPH_PHASE_DENSITY] = "density", [MPM_SPH_PHASE_FORCE] = "force",
+    [MPM_SPH_PHASE_MOTION] = "motion", [MPM_SPH_PHASE_VIEWS] = "views", NULL};
+static const mpm_method method = {
+    .counters = counters, .refused = MPM_SPH_HEALTH_REFUSED, .phases = phases, .section = mpm_sph_totals_section,
+    .free = free_sph,
+    .add_material = set_material, .materials = materials, .add_collider = add_collider, .remove = remove_rows,
+    .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 1 /* natural_dt */,
+    .refresh = mpm_sph_step_refresh, .begin = mpm_sph_step_begin, .plan = mpm_sph_step_plan, .bound = bound_alone,
+    .attempt = mpm_sph_step_attempt, .report = mpm_sph_step_report, .commit = mpm_sph_step_commit,
+    .record = mpm_sph_totals_record, .finish = mpm_sph_step_finish,
+};

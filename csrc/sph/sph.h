@@ -77,12 +77,6 @@ void mpm_sph_free(mpm_sph *sph);
 /** The mass of a particle over density times spacing^dim: that with which the density of a full lattice is exact. */
 double mpm_sph_calibration(const mpm_sph_settings *settings);
 
-/** Sets the fluid, before the first particle. Errors: MPM_BAD_ARGUMENT: a law other than MPM_FLUID, a second fluid. */
-mpm_status mpm_sph_set_material(mpm_sph *sph, const mpm_material *material);
-
-/** Adds a collider (copied) without friction, between runs. Errors: as mpm_boundary_add; MPM_BAD_ARGUMENT for shapes
- *  that deform; MPM_TOO_LARGE: too many colliders. */
-mpm_status mpm_sph_add_collider(mpm_sph *sph, const mpm_collider *collider);
 /** Takes the last collider away. There must be one. */
 void mpm_sph_drop_collider(mpm_sph *sph);
 
@@ -100,19 +94,10 @@ const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
  *  material. */
 mpm_status mpm_sph_add(mpm_sph *sph, ptrdiff_t count, const double *x, const double *v);
 
-/** Removes the rows with `mask[row] != 0`; the others keep their order and id. */
-mpm_status mpm_sph_delete(mpm_sph *sph, const uint8_t *mask);
-
-/** As mpm_simulation_run and mpm_simulation_step_forced. */
-mpm_status mpm_sph_run(mpm_sph *sph, int64_t steps, double end, double pause, mpm_poll poll, void *context);
-mpm_status mpm_sph_step_forced(mpm_sph *sph, const double *body_force, double end);
-
-/** Totals and bounds of the current state, after views are read in. */
-mpm_status mpm_sph_totals_now(mpm_sph *sph, mpm_totals *totals);
-mpm_status mpm_sph_stable_dt_now(mpm_sph *sph, mpm_stable_dt *bound);
-
 mpm_store *mpm_sph_get_store(mpm_sph *sph);
-int mpm_sph_materials(const mpm_sph *sph);
+/** The run: the fluid, colliders, steps, totals; clock, history, health and trouble (run/run.h). It takes one material,
+ *  an MPM_FLUID, before the first particle, and colliders that have no friction and do not deform. */
+mpm_run *mpm_sph_get_run(mpm_sph *sph);
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph);
 
 /** Bytes of the rows, of what is sorted and summed, of views, and of colliders. */
@@ -123,7 +108,3 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
  *  (`is_velocity`) are turned round at sticky walls. */
 mpm_status mpm_sph_interpolate(mpm_sph *sph, ptrdiff_t count, const double *x, mpm_rank rank, bool is_velocity,
                                const double *quantity, double *result);
-
-/** Span `index` of the numbers that are state beside rows, clock, history and the books of colliders: the automatic
- *  step, and the impulses since the last record. NULL after the last one. */
-double *mpm_sph_numbers(mpm_sph *sph, int index, size_t *count);

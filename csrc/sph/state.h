@@ -44,9 +44,7 @@ struct mpm_sph {
     mpm_sph_measure measure;
     double collider_dt;  /* the longest step that colliders near the fluid allow [s]; infinite: longer than the rest */
     size_t fastest;      /* the collider that sets it */
-    double natural_dt;   /* of the last automatic step, without its end [s] */
     mpm_books books;
-    const double *body_force; /* during mpm_sph_step_forced: [row][dim] [m/s2] */
 
     /* sorted particles */
     mpm_sph_cloud clouds[MPM_SPH_MOST_CLOUDS];

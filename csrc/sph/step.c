@@ -17,19 +17,12 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "run/march.h"
 #include "sph/settle.h"
 #include "sph/state.h"
 #include "sph/totals.h"
 
-enum { MOST_RETRIES = 12, CHUNK = 2048 };
-
-/* The step that a run is taking. */
-struct step {
-    const mpm_goal *goal;
-    double natural;  /* dt of an automatic step, without the end of the run [s] */
-    double dt, time; /* of the step [s]; when it ends */
-    bool last;       /* the run ends with it */
-};
+enum { CHUNK = 2048 };
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
@@ -144,46 +137,16 @@ mpm_status mpm_sph_step_refresh(void *self)
     if (mpm_view_may_be_written(sph->store.views[MPM_SPH_X]) || mpm_view_may_be_written(sph->store.views[MPM_SPH_V]))
         sph->settled = false;
     mpm_status status = mpm_store_read_in(&sph->store);
-    if (!status && !sph->settled) {
-        if ((status = return_strays(sph)) || (status = mpm_sph_settle_rows(sph)))
-            return status;
-    }
-    if (!status && sph->record_pending)
+    if (!status && !sph->settled && !(status = return_strays(sph)))
+        status = mpm_sph_settle_rows(sph);
+    if (status)
+        return status;
+    if (sph->record_pending)
         mpm_sph_totals_record(sph);
-    return status ? status : find_crushed(sph);
+    return find_crushed(sph);
 }
 
 /* ---- the step --------------------------------------------------------------------------------------------------- */
-
-static void plan(mpm_sph *sph, struct step *step, double dt)
-{
-    step->dt = mpm_run_fit_dt(dt, sph->run.time, step->goal->end);
-    step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
-    step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
-}
-
-/* Plans the step, and does all else that may fail before it begins. */
-static mpm_status begin(mpm_sph *sph, struct step *step)
-{
-    const mpm_sph_settings *settings = &sph->settings;
-    mpm_trouble *trouble = &sph->run.trouble;
-    step->natural = settings->dt > 0 ? 0 : mpm_sph_totals_automatic_dt(sph);
-    /* impacts are short: the held step does not remember them */
-    plan(sph, step, settings->dt > 0 ? settings->dt : fmin(step->natural, mpm_sph_totals_compression_dt(sph)));
-    const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
-    if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= bound.dt * (1 + 1e-12))) {
-        const bool collides = isfinite(sph->collider_dt); /* it is the bound then */
-        mpm_trouble_note(trouble, MPM_UNSTABLE, collides ? MPM_COLLIDER_TOO_FAST : MPM_DT_ABOVE_BOUND, step->dt);
-        trouble->kind = (int)bound.limit;
-        trouble->value[0] = collides ? 0.5 * sph->pass.h / bound.dt : bound.dt;
-        trouble->value[1] = collides ? bound.dt : 0;
-        trouble->name = collides ? sph->boundary.colliders[sph->fastest].name : NULL;
-        return MPM_UNSTABLE;
-    }
-    if (!(sph->run.time + step->dt > sph->run.time)) /* a run would never end */
-        return mpm_trouble_note(trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
-    return mpm_history_reserve(&sph->run.history, &sph->run.allocator);
-}
 
 static void force_task(void *sph, ptrdiff_t task, int thread)
 {
@@ -205,12 +168,22 @@ static void write_chunk(void *context, ptrdiff_t chunk, int thread)
     sph->kernels->write(&sph->pass, chunk * CHUNK, end < rows ? end : rows);
 }
 
-static void forces(mpm_sph *sph)
+/* The accelerations, and the rates of compression, which limit the step. */
+mpm_status mpm_sph_step_begin(void *self)
 {
+    mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
     sph->pass.room = mpm_sph_totals_room(sph);
     mpm_pool_for(sph->run.pool, force_task, sph, sph->store.count ? sph->tasks : 0);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_FORCE, start);
+    return MPM_OK;
+}
+
+void mpm_sph_step_plan(void *self, mpm_step *step)
+{
+    step->natural = mpm_sph_totals_automatic_dt(self);
+    /* impacts are short: the held step does not remember them */
+    step->dt = fmin(step->natural, mpm_sph_totals_compression_dt(self));
 }
 
 /* Why the step cannot be taken. */
@@ -226,25 +199,34 @@ static mpm_reason refuse(const mpm_sph *sph)
     return reason;
 }
 
-/* Moves particles in scratch; a refused step begins again with half its size, as often as needed (automatic dt). */
-static mpm_status kick(mpm_sph *sph, struct step *step)
+/* Moves particles in scratch. */
+mpm_status mpm_sph_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
-    mpm_sph_pass *pass = &sph->pass;
-    for (int attempt = 0;; attempt++) {
-        pass->dt = step->dt;
-        pass->body_force = sph->body_force;
-        mpm_pool_for(sph->run.pool, kick_task, sph, sph->store.count ? sph->tasks : 0);
-        const mpm_reason reason = refuse(sph);
-        if (reason == MPM_NO_REASON)
-            return MPM_OK;
-        if (sph->settings.dt > 0 || attempt == MOST_RETRIES)
-            return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
-        sph->run.health[MPM_SPH_HEALTH_REFUSED]++;
-        step->dt /= 2;
-        step->natural = fmin(step->natural, step->dt);
-        step->time = mpm_run_end_of_step(&sph->run, step->goal, step->dt);
-        step->last = mpm_run_is_last(&sph->run, step->goal, step->time);
+    mpm_sph *sph = self;
+    const double start = mpm_clock_seconds();
+    sph->pass.dt = step->dt;
+    sph->pass.body_force = sph->run.body_force;
+    mpm_pool_for(sph->run.pool, kick_task, sph, sph->store.count ? sph->tasks : 0);
+    *reason = refuse(sph);
+    mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
+    return MPM_OK;
+}
+
+mpm_status mpm_sph_step_report(void *self, mpm_reason reason, const mpm_step *step)
+{
+    mpm_sph *sph = self;
+    const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
+    if (reason != MPM_DT_ABOVE_BOUND)
+        return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
+    mpm_march_note_bound(&sph->run, step->dt, bound);
+    if (isfinite(sph->collider_dt)) { /* it is the bound then */
+        mpm_trouble *trouble = &sph->run.trouble;
+        trouble->reason = MPM_COLLIDER_TOO_FAST;
+        trouble->name = sph->boundary.colliders[sph->fastest].name;
+        trouble->value[0] = 0.5 * sph->pass.h / bound.dt;
+        trouble->value[1] = bound.dt;
     }
+    return MPM_UNSTABLE;
 }
 
 static void add_collider_books(mpm_sph *sph, double dt)
@@ -264,9 +246,9 @@ static void add_collider_books(mpm_sph *sph, double dt)
 static void keep_books(mpm_sph *sph, double dt)
 {
     double force[3] = {0};
-    for (ptrdiff_t row = 0; sph->body_force && row < sph->store.count; row++)
+    for (ptrdiff_t row = 0; sph->run.body_force && row < sph->store.count; row++)
         for (int a = 0; a < sph->settings.dim; a++)
-            force[a] += sph->mass * sph->body_force[row * sph->settings.dim + a];
+            force[a] += sph->mass * sph->run.body_force[row * sph->settings.dim + a];
     for (int a = 0; a < 3; a++) {
         sph->books.body_impulse[a] += dt * (sph->mass * (double)sph->store.count * sph->settings.gravity[a] + force[a]);
         for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0); t++)
@@ -276,40 +258,20 @@ static void keep_books(mpm_sph *sph, double dt)
         add_collider_books(sph, dt);
 }
 
-static mpm_status commit(mpm_sph *sph, const struct step *step)
+mpm_status mpm_sph_step_commit(void *self, const mpm_step *step)
 {
+    mpm_sph *sph = self;
+    const double start = mpm_clock_seconds();
     mpm_pool_for(sph->run.pool, write_chunk, sph, (sph->store.count + CHUNK - 1) / CHUNK);
     keep_books(sph, step->dt);
-    sph->natural_dt = step->natural;
-    mpm_run_tick(&sph->run, step->dt, step->time);
+    mpm_march_tick(&sph->run, step);
+    mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
     sph->record_pending = true;
-    mpm_status status = mpm_sph_settle_rows(sph); /* the step is whole, whatever comes of this */
+    const mpm_status status = mpm_sph_settle_rows(sph);
     if (status)
         return status;
     mpm_sph_totals_record(sph);
     return find_crushed(sph);
-}
-
-static mpm_status take_step(mpm_sph *sph, struct step *step)
-{
-    forces(sph);
-    mpm_status status = begin(sph, step);
-    if (status)
-        return status;
-    const double start = mpm_clock_seconds();
-    status = kick(sph, step);
-    mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
-    return status ? status : commit(sph, step);
-}
-
-mpm_status mpm_sph_step_advance(void *self, const mpm_goal *goal)
-{
-    mpm_sph *sph = self;
-    struct step step = {.goal = goal};
-    mpm_status status = take_step(sph, &step);
-    while (!status && !step.last && !(status = mpm_run_poll(&sph->run, goal)))
-        status = take_step(sph, &step);
-    return status;
 }
 
 void mpm_sph_step_finish(void *self, mpm_status status, bool moved)
@@ -317,7 +279,7 @@ void mpm_sph_step_finish(void *self, mpm_status status, bool moved)
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
     if (status == MPM_UNSTABLE) /* the next dt is planned anew, not from the last refused attempt */
-        sph->natural_dt = 0;
+        sph->run.natural_dt = 0;
     if (moved)
         mpm_store_outdate_all(&sph->store, false);
     if (sph->settled)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "run/march.h"
 #include "sph/solids.h"
 #include "sph/state.h"
 
@@ -107,7 +108,8 @@ double mpm_sph_totals_compression_dt(const mpm_sph *sph)
 
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph)
 {
-    const double dt = fmin(mpm_run_hold_dt(sph->natural_dt, 0.6 * mpm_sph_totals_bound(sph).dt), sph->settings.max_dt);
+    const double limit = 0.6 * mpm_sph_totals_bound(sph).dt;
+    const double dt = fmin(mpm_march_hold_dt(sph->run.natural_dt, limit), sph->settings.max_dt);
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 

@@ -54,17 +54,17 @@ static const mpm_material graded = {.law = MPM_FIXED_COROTATED, .values = {NAN, 
 /* The nodes, the mesh and `steps` steps of a new simulation, as far as memory is there. */
 static mpm_status play(mpm_fem *fem, const mpm_material *material, int64_t steps)
 {
+    mpm_run *run = mpm_fem_get_run(fem);
     mpm_status status = MPM_OK;
-    if (!mpm_fem_materials(fem))
-        status = mpm_fem_add_material(fem, material);
+    if (!mpm_run_materials(run))
+        status = mpm_run_add_material(run, material);
     if (!status && !mpm_fem_get_store(fem)->count)
         status = mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none);
     if (!status && (status = mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none)) == MPM_BAD_ARGUMENT)
         status = MPM_OK; /* it is there already */
     if (!status && material->varying && (status = mpm_fem_parameters_set(fem, row, moduli)) == MPM_BAD_ARGUMENT)
         status = MPM_OK;
-    return status ? status
-                  : mpm_fem_run(fem, steps - mpm_fem_get_store(fem)->run->steps, INFINITY, INFINITY, NULL, NULL);
+    return status ? status : mpm_run_advance(run, steps - run->steps, INFINITY, INFINITY, NULL, NULL);
 }
 
 static void arguments_are_checked(const mpm_allocator *allocator)
@@ -84,11 +84,12 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     bad.tolerance = 0;
     assert(!strcmp(mpm_fem_settings_flaw(&bad), "tolerance"));
     assert(!mpm_fem_new(&fem, allocator, &settings));
-    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL)); /* time goes by without a mesh */
-    assert(mpm_fem_add_material(fem, &(mpm_material){.law = MPM_FLUID}) == MPM_BAD_ARGUMENT);
-    assert(mpm_fem_add_material(fem, &(mpm_material){.law = MPM_SAND}) == MPM_BAD_ARGUMENT);
+    assert(!mpm_run_advance(mpm_fem_get_run(fem), 3, INFINITY, INFINITY, NULL, NULL)); /* time goes by without a mesh */
+    assert(mpm_run_add_material(mpm_fem_get_run(fem), &(mpm_material){.law = MPM_FLUID}) == MPM_BAD_ARGUMENT);
+    assert(mpm_run_add_material(mpm_fem_get_run(fem), &(mpm_material){.law = MPM_SAND}) == MPM_BAD_ARGUMENT);
     assert(mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none) == MPM_BAD_ARGUMENT); /* no material */
-    assert(!mpm_fem_add_material(fem, &rubber) && !mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
+    assert(!mpm_run_add_material(mpm_fem_get_run(fem), &rubber));
+    assert(!mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
     cells[0] = NODES;
     assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* no such node */
     cells[0] = cells[1];
@@ -98,16 +99,17 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     assert(mpm_fem_set_mesh(fem, rest, 0, cells, none) == MPM_BAD_ARGUMENT);
     assert(!mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none));
     assert(mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none) == MPM_BAD_ARGUMENT); /* a second mesh */
-    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(mpm_fem_get_run(fem), 3, INFINITY, INFINITY, NULL, NULL));
     mpm_fem_free(fem);
     assert(!mpm_fem_new(&fem, allocator, &settings)); /* a parameter that varies */
     mpm_material flawed = graded;
     flawed.parameter[0] = 2; /* the density */
-    assert(mpm_fem_add_material(fem, &flawed) == MPM_BAD_ARGUMENT && !mpm_fem_add_material(fem, &graded));
+    assert(mpm_run_add_material(mpm_fem_get_run(fem), &flawed) == MPM_BAD_ARGUMENT);
+    assert(!mpm_run_add_material(mpm_fem_get_run(fem), &graded));
     assert(!mpm_fem_add_nodes(fem, NODES, rest, still, mass, volume, none));
     assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* no mesh */
     assert(!mpm_fem_set_mesh(fem, rest, ELEMENTS, cells, none));
-    assert(mpm_fem_run(fem, 1, INFINITY, INFINITY, NULL, NULL) == MPM_BAD_ARGUMENT); /* no values */
+    assert(mpm_run_advance(mpm_fem_get_run(fem), 1, INFINITY, INFINITY, NULL, NULL) == MPM_BAD_ARGUMENT); /* none */
     row[1] = 0;
     assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* twice the same row */
     row[1] = 1;
@@ -116,7 +118,7 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     moduli[2] = 1e3;
     assert(!mpm_fem_parameters_set(fem, row, moduli));
     assert(mpm_fem_parameters_set(fem, row, moduli) == MPM_BAD_ARGUMENT); /* again */
-    assert(!mpm_fem_run(fem, 3, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(mpm_fem_get_run(fem), 3, INFINITY, INFINITY, NULL, NULL));
     mpm_fem_free(fem);
     mpm_fem_free(NULL);
 }
@@ -129,7 +131,8 @@ static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator, const 
     const mpm_fem_settings settings = settings_of(integrator);
     mpm_totals expected, totals;
     mpm_fem *fem;
-    assert(!mpm_fem_new(&fem, &allocator, &settings) && !play(fem, material, 40) && !mpm_fem_totals(fem, &expected));
+    assert(!mpm_fem_new(&fem, &allocator, &settings) && !play(fem, material, 40));
+    assert(!mpm_run_totals(mpm_fem_get_run(fem), &expected));
     assert(expected.kinetic > 0 && expected.elastic > 0);
     mpm_fem_free(fem);
     assert(ledger.live == 0);
@@ -142,9 +145,9 @@ static void refused_memory_leaves_no_trace(mpm_fem_integrator integrator, const 
         status = play(fem, material, 40);
         refused |= status == MPM_OUT_OF_MEMORY;
         assert(!status || (status == MPM_OUT_OF_MEMORY && !play(fem, material, 40)));
-        status = mpm_fem_totals(fem, &totals);
+        status = mpm_run_totals(mpm_fem_get_run(fem), &totals);
         refused |= status == MPM_OUT_OF_MEMORY;
-        assert(!status || (status == MPM_OUT_OF_MEMORY && !mpm_fem_totals(fem, &totals)));
+        assert(!status || (status == MPM_OUT_OF_MEMORY && !mpm_run_totals(mpm_fem_get_run(fem), &totals)));
         assert(!memcmp(&totals, &expected, sizeof totals));
         mpm_fem_free(fem);
         assert(ledger.live == 0 && k < 300);

@@ -75,7 +75,7 @@ static mpm_simulation *simulation_of(const char *isa, int dim, size_t real_size,
     settings.isa = isa;
     settings.integrator = MPM_IMPLICIT_EULER;
     assert(!mpm_simulation_new(&simulation, &allocator, &settings));
-    assert(!mpm_simulation_add_material(simulation, &material));
+    assert(!mpm_run_add_material(&simulation->run, &material));
     random_state = 1;
     add_particles(simulation, dim);
     assert(!mpm_run_begin(&simulation->run, 1) && !mpm_sweeps_begin(simulation));
@@ -261,9 +261,9 @@ static void free_motion_may_invert(void)
     settings.dt = 5e-3;
     settings.allow_unstable = true; /* more than a cell of motion at its sides */
     settings.tolerance = 1e-6;
-    assert(!mpm_simulation_new(&s, &allocator, &settings) && !mpm_simulation_add_material(s, &material));
+    assert(!mpm_simulation_new(&s, &allocator, &settings) && !mpm_run_add_material(&s->run, &material));
     assert(!mpm_simulation_add(s, COUNT, x, v, NULL, NULL, volume, mass, 0));
-    assert(!mpm_simulation_run(s, 1, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(&s->run, 1, INFINITY, INFINITY, NULL, NULL));
     const mpm_newton *newton = &mpm_simulation_solution(s)->newton;
     printf("free motion that inverts: %d iterations, residual %.1e after the first\n", newton->iterations,
            newton->residual[1]);

@@ -12,6 +12,7 @@
 #include "mpm/dispatch.h"
 #include "mpm/snapshot.h"
 #include "mpm/state.h"
+#include "mpm/sweeps.h"
 #include "mpm/synchronize.h"
 #include "run/variants.h"
 
@@ -113,7 +114,7 @@ static mpm_status add_block(mpm_simulation *simulation, int dim, double at, int 
         mass[p] = 1000 * volume[p];
         volume[p] *= known;
     }
-    return mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, mpm_simulation_materials(simulation) - 1);
+    return mpm_simulation_add(simulation, n, x, v, C, F, volume, mass, mpm_run_materials(&simulation->run) - 1);
 }
 
 /* A mapped box minus a ball that moves through the blocks and rotates. */
@@ -133,7 +134,7 @@ static mpm_status add_collider(mpm_simulation *simulation, int dim)
         .motion = {.kind = MPM_MOTION_KEYFRAMES, .key_count = 2, .keys = keys},
     };
     assert(!mpm_shape_flaw(&collider.shape));
-    return mpm_simulation_add_collider(simulation, &collider);
+    return mpm_run_add_collider(&simulation->run, &collider);
 }
 
 /* Everything that a user can make the core do. A call that is refused memory is repeated: it must have left the last
@@ -208,7 +209,7 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
         const mpm_material material = material_of(law);
         if (!takes_law(settings, law))
             continue;
-        ATTEMPT(mpm_simulation_add_material(simulation, &material));
+        ATTEMPT(mpm_run_add_material(&simulation->run, &material));
     }
     ATTEMPT(mpm_snapshot_restore(simulation, &before.snapshot, &flaw));
     assert(mpm_snapshot_restore(simulation, &before.snapshot, &flaw) == MPM_BAD_STATE && flaw); /* no longer new */
@@ -234,19 +235,19 @@ static mpm_simulation *live(const mpm_allocator *allocator, const mpm_settings *
         const mpm_material material = material_of(law);
         if (!takes_law(settings, law))
             continue;
-        ATTEMPT(mpm_simulation_add_material(simulation, &material));
+        ATTEMPT(mpm_run_add_material(&simulation->run, &material));
         ATTEMPT(add_block(simulation, settings->dim, corner[law], 1));
     }
-    ATTEMPT(mpm_simulation_run(simulation, 8 - simulation->run.steps, INFINITY, INFINITY, NULL, NULL));
+    ATTEMPT(mpm_run_advance(&simulation->run, 8 - simulation->run.steps, INFINITY, INFINITY, NULL, NULL));
     ATTEMPT(mpm_store_get(&simulation->store, MPM_FIELD_X, &view));
-    ATTEMPT(mpm_simulation_totals(simulation, &totals));
+    ATTEMPT(mpm_run_totals(&simulation->run, &totals));
     assert(isfinite(totals.kinetic) && totals.mass > 0);
     const ptrdiff_t before = simulation->store.count;
-    ATTEMPT(mpm_simulation_delete(simulation, mask));
+    ATTEMPT(mpm_run_remove(&simulation->run, mask));
     assert(simulation->store.count == before - 2);
-    ATTEMPT(mpm_simulation_totals(simulation, &totals));
+    ATTEMPT(mpm_run_totals(&simulation->run, &totals));
     simulation = move(simulation, allocator, &refusals);
-    ATTEMPT(mpm_simulation_run(simulation, INT64_MAX, END, INFINITY, NULL, NULL));
+    ATTEMPT(mpm_run_advance(&simulation->run, INT64_MAX, END, INFINITY, NULL, NULL));
     assert(simulation->run.time == END && simulation->run.steps > 8);
     return simulation;
 }
@@ -294,7 +295,7 @@ static mpm_simulation *one_block(const mpm_settings *settings, int known_volumes
     const mpm_material material = material_of(MPM_NEO_HOOKEAN);
     mpm_simulation *simulation;
     assert(!mpm_simulation_new(&simulation, &allocator, settings));
-    assert(!mpm_simulation_add_material(simulation, &material));
+    assert(!mpm_run_add_material(&simulation->run, &material));
     assert(!add_block(simulation, settings->dim, -0.3, known_volumes));
     return simulation;
 }
@@ -306,9 +307,9 @@ static void sweeps_take_turns(mpm_settings settings)
     const int dim = settings.dim;
     mpm_totals totals, pulled, pushed;
     mpm_simulation *before = one_block(&settings, 0), *within = one_block(&settings, 0);
-    assert(!mpm_simulation_totals(before, &totals));
-    assert(!mpm_simulation_run(before, 5, INFINITY, INFINITY, NULL, NULL));
-    assert(!mpm_simulation_run(within, 5, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_totals(&before->run, &totals));
+    assert(!mpm_run_advance(&before->run, 5, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(&within->run, 5, INFINITY, INFINITY, NULL, NULL));
     struct state one = state_of(before), other = state_of(within);
     assert(one.bytes == other.bytes && !memcmp(one.data, other.data, one.bytes));
     free(one.data);
@@ -323,10 +324,11 @@ static void sweeps_take_turns(mpm_settings settings)
         b[i] = settings.gravity[i % dim];
     memset(settings.gravity, 0, sizeof settings.gravity);
     mpm_simulation *force = one_block(&settings, 1);
-    assert(!mpm_simulation_run(gravity, 5, INFINITY, INFINITY, NULL, NULL) && !mpm_simulation_totals(gravity, &pulled));
+    assert(!mpm_run_advance(&gravity->run, 5, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_totals(&gravity->run, &pulled));
     for (int step = 0; step < 5; step++)
-        assert(!mpm_simulation_step_forced(force, b, INFINITY));
-    assert(force->run.steps == 5 && !mpm_simulation_totals(force, &pushed));
+        assert(!mpm_run_step_forced(&force->run, b, INFINITY));
+    assert(force->run.steps == 5 && !mpm_run_totals(&force->run, &pushed));
     const double limit = (settings.real_size == 4 ? 1e-6 : 1e-14) * totals.mass;
     for (int a = 0; a < 3; a++)
         assert(fabs(pushed.momentum[a] - pulled.momentum[a]) < limit);
@@ -453,8 +455,8 @@ static void arguments_are_checked(void)
     assert(!strcmp(mpm_simulation_settings(s)->isa, mpm_dispatch_kernels(NULL, 2, 8)->isa));
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
     for (int i = 0; i < 2; i++)
-        assert(mpm_simulation_add_material(s, &lawless[i]) == MPM_BAD_ARGUMENT);
-    assert(mpm_simulation_materials(s) == 0 && !mpm_simulation_add_material(s, &jelly));
+        assert(mpm_run_add_material(&s->run, &lawless[i]) == MPM_BAD_ARGUMENT);
+    assert(mpm_run_materials(&s->run) == 0 && !mpm_run_add_material(&s->run, &jelly));
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 1) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, -1) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, -1, one, one, NULL, NULL, one, one, 0) == MPM_BAD_ARGUMENT);
@@ -483,9 +485,9 @@ static void arguments_are_checked(void)
     do { \
         mpm_collider bad = good; \
         bad.member = value; \
-        assert(mpm_simulation_add_collider(s, &bad) == MPM_BAD_ARGUMENT); \
+        assert(mpm_run_add_collider(&s->run, &bad) == MPM_BAD_ARGUMENT); \
     } while (0)
-    assert(mpm_simulation_add_collider(s, &(mpm_collider){0}) == MPM_BAD_ARGUMENT);
+    assert(mpm_run_add_collider(&s->run, &(mpm_collider){0}) == MPM_BAD_ARGUMENT);
     REFUSED(name, NULL);
     REFUSED(shape.dim, 3);
     REFUSED(shape.node_count, 0);
@@ -497,33 +499,22 @@ static void arguments_are_checked(void)
     REFUSED(motion.kind, MPM_MOTION_KEYFRAMES); /* without any */
     REFUSED(motion.key_count, 1);               /* without numbers */
 #undef REFUSED
-    assert(s->boundary.count == 0 && !mpm_simulation_add_collider(s, &good));
-    assert(!add_block(s, 2, 0.2, 1) && !mpm_simulation_run(s, 3, INFINITY, INFINITY, NULL, NULL));
+    assert(s->boundary.count == 0 && !mpm_run_add_collider(&s->run, &good));
+    assert(!add_block(s, 2, 0.2, 1) && !mpm_run_advance(&s->run, 3, INFINITY, INFINITY, NULL, NULL));
     assert(s->run.steps == 3);
     mpm_simulation_free(s);
 }
 
-/* Another integrator: the explicit one, a step at a time, with its own bound and history columns. */
+/* Another integrator: it counts its steps, and adds columns to the history. */
 static struct notes {
     double steps, place[3], turn[3];
 } notes;
 
-static mpm_status advance_one_by_one(mpm_simulation *simulation, const mpm_goal *goal)
+static mpm_status solve_without_forces(mpm_simulation *simulation, double dt, mpm_block_report *report)
 {
-    mpm_status status = MPM_OK;
-    while (!status && simulation->run.steps < goal->last_step) {
-        mpm_goal next = *goal;
-        next.last_step = simulation->run.steps + 1;
-        notes.steps++;
-        status = mpm_integrator_get(MPM_EXPLICIT)->advance(simulation, &next);
-        mpm_synchronize_particles(simulation);
-    }
-    return status;
-}
-
-static mpm_stable_dt bound_of_its_own(const mpm_simulation *simulation)
-{
-    return (mpm_stable_dt){.dt = 42, .row = (int32_t)simulation->particles.count - 1};
+    notes.steps++;
+    *report = mpm_sweeps_grid(simulation, dt);
+    return MPM_OK;
 }
 
 static const void *read_notes(const mpm_simulation *simulation)
@@ -539,20 +530,20 @@ static void an_integrator_is_a_row(int dim)
         {"noted_place", MPM_HISTORY_VECTOR, offsetof(struct notes, place)},
         {"noted_turn", MPM_HISTORY_TURNING, offsetof(struct notes, turn)},
     };
-    static const mpm_integrator own = {.name = "own", .advance = advance_one_by_one, .bound = bound_of_its_own,
-                                       .columns = columns, .column_count = 3, .recorded = read_notes, .reference = ""};
+    static const mpm_integrator own = {.name = "own", .solve = solve_without_forces, .columns = columns,
+                                       .column_count = 3, .recorded = read_notes, .reference = ""};
     const double expected[] = {0, 1, 2, 3, 4, 5, 6};
     mpm_settings settings = settings_of(dim, 8, "scalar", 1);
     settings.dt = 1e-4;
     mpm_simulation *usual = one_block(&settings, 1), *other = one_block(&settings, 1);
     mpm_stable_dt bound;
-    other->integrator = &own;
+    other->integrator = &own; /* it has no bound by waves */
     notes = (struct notes){0, {1, 2, 3}, {4, 5, 6}};
-    assert(!mpm_simulation_run(usual, 4, INFINITY, INFINITY, NULL, NULL));
-    assert(!mpm_simulation_run(other, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(&usual->run, 4, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_run_advance(&other->run, 4, INFINITY, INFINITY, NULL, NULL));
     assert(other->run.steps == 4);
-    assert(!mpm_simulation_stable_dt(other, &bound) && bound.dt == 42 && bound.row == other->store.count - 1);
-    assert(!mpm_simulation_stable_dt(usual, &bound) && bound.dt < 1);
+    assert(!mpm_run_stable_dt(&other->run, &bound) && bound.limit == MPM_LIMIT_MOTION);
+    assert(!mpm_run_stable_dt(&usual->run, &bound) && bound.limit == MPM_LIMIT_ISOLATED);
 
     const mpm_history *history = &other->run.history;
     const int first = mpm_history_length(&usual->run.history), length = mpm_history_length(history);

@@ -34,7 +34,7 @@ static mpm_status add_ball(mpm_sph *sph, int dim)
                                                        .numbers = numbers},
                                .contact = MPM_STICKY, .motion = {.kind = MPM_MOTION_LINEAR, .vector = {0.5}}};
     const double low[3] = {0.3, -0.1, -0.2}, high[3] = {0.7, 0.3, 0.2};
-    const mpm_status status = mpm_sph_add_collider(sph, &ball);
+    const mpm_status status = mpm_run_add_collider(mpm_sph_get_run(sph), &ball);
     return status ? status : mpm_sph_fill_collider(sph, 0, low, high, NULL, NULL);
 }
 
@@ -75,7 +75,8 @@ static size_t live(const mpm_allocator *allocator, const mpm_sph_settings *setti
     mpm_view *view;
     mpm_totals totals;
     AGAIN(mpm_sph_new(&sph, allocator, settings));
-    assert(!mpm_sph_set_material(sph, &water) && mpm_sph_set_material(sph, &water) == MPM_BAD_ARGUMENT);
+    assert(!mpm_run_add_material(mpm_sph_get_run(sph), &water));
+    assert(mpm_run_add_material(mpm_sph_get_run(sph), &water) == MPM_BAD_ARGUMENT);
     mpm_status status = add_ball(sph, settings->dim);
     if (status && mpm_sph_get_boundary(sph)->count)
         AGAIN(mpm_sph_fill_collider(sph, 0, (double[]){0.3, -0.1, -0.2}, (double[]){0.7, 0.3, 0.2}, NULL, NULL));
@@ -83,15 +84,16 @@ static size_t live(const mpm_allocator *allocator, const mpm_sph_settings *setti
         AGAIN(add_ball(sph, settings->dim));
     const ptrdiff_t count = places(settings, sparse, x, v);
     AGAIN(mpm_sph_add(sph, count, x, v));
+    mpm_run *run = mpm_sph_get_run(sph);
     for (int goal = 5; goal <= 15; goal += 5) {
-        while (mpm_sph_get_store(sph)->run->steps < goal)
-            AGAIN(mpm_sph_run(sph, goal - mpm_sph_get_store(sph)->run->steps, INFINITY, INFINITY, NULL, NULL));
+        while (run->steps < goal)
+            AGAIN(mpm_run_advance(run, goal - run->steps, INFINITY, INFINITY, NULL, NULL));
         if (goal == 5)
-            AGAIN(mpm_sph_delete(sph, mask));
+            AGAIN(mpm_run_remove(run, mask));
         if (goal == 10)
             AGAIN(mpm_store_get(mpm_sph_get_store(sph), MPM_SPH_X, &view));
     }
-    AGAIN(mpm_sph_totals_now(sph, &totals));
+    AGAIN(mpm_run_totals(mpm_sph_get_run(sph), &totals));
     for (ptrdiff_t i = 0; i < MOST; i++)
         quantity[i] = 1;
     AGAIN(mpm_sph_interpolate(sph, 1, at, MPM_SCALAR, false, quantity, &found));
@@ -138,13 +140,14 @@ static void memory_does_not_grow_with_the_domain(mpm_sph_settings settings)
     mpm_sph *sph;
     for (int a = 0; a < settings.dim; a++)
         settings.cells[a] = 100000;
-    assert(!mpm_sph_new(&sph, &memory, &settings) && !mpm_sph_set_material(sph, &water));
+    assert(!mpm_sph_new(&sph, &memory, &settings) && !mpm_run_add_material(mpm_sph_get_run(sph), &water));
     const ptrdiff_t count = places(&settings, true, x, v);
-    assert(!mpm_sph_add(sph, count, x, v) && !mpm_sph_run(sph, 20, INFINITY, INFINITY, NULL, NULL));
+    assert(!mpm_sph_add(sph, count, x, v));
+    assert(!mpm_run_advance(mpm_sph_get_run(sph), 20, INFINITY, INFINITY, NULL, NULL));
     size_t particles, lists, views, colliders;
     mpm_sph_memory(sph, &particles, &lists, &views, &colliders);
     assert(particles + lists < 4 << 20);
-    assert(!mpm_sph_stable_dt_now(sph, &bound) && bound.limit == MPM_LIMIT_WAVE && bound.row >= 0);
+    assert(!mpm_run_stable_dt(mpm_sph_get_run(sph), &bound) && bound.limit == MPM_LIMIT_WAVE && bound.row >= 0);
     mpm_sph_free(sph);
 }
 

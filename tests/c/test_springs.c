@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: run/run.c run/history.c run/trouble.c run/store.c run/view.c run/fields.c base/pool.c base/memory.c */
+/* sources: run/run.c run/march.c run/history.c run/trouble.c run/store.c run/view.c run/fields.c base/pool.c
+ *   base/memory.c */
 /* A method other than MPM, with a run and a store: a chain of masses on springs, integrated by symplectic Euler. Clock,
  * goal, history, health, trouble, threads, fields and views are those of every method. */
 #include "check.h"
@@ -9,17 +10,18 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "run/march.h"
 #include "run/store.h"
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 
-enum { X, V, MASS, ID, FIELDS, DIM = 2, TORN = MPM_REASONS, STRETCHED = 0, MOST = 64 };
+enum { X, V, MASS, ID, FIELDS, DIM = 2, TORN = MPM_REASONS, TOO_LONG, STRETCHED = 0, REFUSED, MOST = 64 };
 
 struct springs {
     mpm_run run;
     mpm_store store;
     double stiffness, length, most; /* of every spring [N/m], [m]; length at which it tears [m] */
-    double planned, dt;             /* step [s] */
+    double planned, allowed, dt;    /* automatic step; the longest that is not refused; the one that is taken [s] */
     struct { double time, momentum[3], energy; } books;
     int refreshed, threads; /* number of refreshes; threads of the last run */
 };
@@ -88,25 +90,38 @@ static mpm_status refresh(void *self)
     return status ? status : look(s);
 }
 
-static mpm_status advance(void *self, const mpm_goal *goal)
+static void plan(void *self, mpm_step *step)
+{
+    step->dt = step->natural = ((struct springs *)self)->planned;
+}
+
+static double bound(const void *self)
+{
+    return 2 * sqrt(((double *)((const struct springs *)self)->store.rows[MASS])[0] /
+                    (2 * ((const struct springs *)self)->stiffness));
+}
+
+static mpm_status attempt(void *self, const mpm_step *step, mpm_reason *reason)
+{
+    *reason = step->dt > ((struct springs *)self)->allowed ? TOO_LONG : MPM_NO_REASON;
+    return MPM_OK;
+}
+
+static mpm_status report(void *self, mpm_reason reason, const mpm_step *step)
+{
+    return mpm_trouble_note(&((struct springs *)self)->run.trouble, MPM_UNSTABLE, reason, step->dt);
+}
+
+static mpm_status commit(void *self, const mpm_step *step)
 {
     struct springs *s = self;
-    mpm_status status = MPM_OK;
-    for (bool last = false; !last && !status;) {
-        if (mpm_history_reserve(&s->run.history, &s->run.allocator))
-            return MPM_OUT_OF_MEMORY;
-        s->dt = mpm_run_fit_dt(s->planned, s->run.time, goal->end);
-        const double time = mpm_run_end_of_step(&s->run, goal, s->dt);
-        last = mpm_run_is_last(&s->run, goal, time);
-        mpm_pool_for(s->run.pool, accelerate, s, s->store.count);
-        mpm_pool_for(s->run.pool, advect, s, s->store.count);
-        mpm_run_tick(&s->run, s->dt, time);
-        status = look(s);
-        if (mpm_history_is_due(&s->run.history, s->run.steps))
-            mpm_history_record(&s->run.history);
-        if (!last && !status)
-            status = mpm_run_poll(&s->run, goal);
-    }
+    s->dt = step->dt;
+    mpm_pool_for(s->run.pool, accelerate, s, s->store.count);
+    mpm_pool_for(s->run.pool, advect, s, s->store.count);
+    mpm_march_tick(&s->run, step);
+    const mpm_status status = look(s);
+    if (mpm_history_is_due(&s->run.history, s->run.steps))
+        mpm_history_record(&s->run.history);
     return status;
 }
 
@@ -134,8 +149,11 @@ static mpm_history_section section(const void *self, int index)
                  : (mpm_history_section){entries, 3, &((const struct springs *)self)->books, NULL};
 }
 
-static const char *const counters[] = {[STRETCHED] = "stretched", NULL}, *const phases[] = {NULL};
-static const mpm_method method = {counters, phases, section, refresh, advance, record, finish};
+static const char *const counters[] = {[STRETCHED] = "stretched", [REFUSED] = "refused", NULL};
+static const char *const phases[] = {NULL};
+static const mpm_method method = {
+    .counters = counters, .refused = REFUSED, .phases = phases, .section = section, .refresh = refresh, .plan = plan,
+    .bound = bound, .attempt = attempt, .report = report, .commit = commit, .record = record, .finish = finish};
 
 /* A chain along x; its first spring is stretched by `stretch`. */
 static void start(struct springs *s, const mpm_allocator *allocator, int masses, double stretch, int threads)
@@ -146,7 +164,7 @@ static void start(struct springs *s, const mpm_allocator *allocator, int masses,
         [MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 10, .initial = 1,
                   .lasting = true},
         [ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true}};
-    *s = (struct springs){.stiffness = 100, .length = 1, .most = 3, .planned = 1e-3};
+    *s = (struct springs){.stiffness = 100, .length = 1, .most = 3, .planned = 1e-3, .allowed = 1};
     s->run = mpm_run_of(&method, s, allocator, DIM, 2, threads);
     s->store = (mpm_store){.run = &s->run, .real_size = sizeof(double), .fields.dim = DIM};
     assert(!mpm_store_add_fields(&s->store, fields, FIELDS) && !mpm_store_reserve(&s->store, masses));
@@ -165,9 +183,7 @@ static void stop(struct springs *s)
 
 static mpm_status run(struct springs *s, int64_t steps, double end, double pause)
 {
-    mpm_goal goal = mpm_run_goal(&s->run, steps, end);
-    goal.pause = pause;
-    return mpm_run_towards(&s->run, &goal);
+    return mpm_run_advance(&s->run, steps, end, pause, NULL, NULL);
 }
 
 static double *view_of(struct springs *s, int field, mpm_view **view)
@@ -226,10 +242,8 @@ static void a_run_pauses_and_is_interrupted(const mpm_allocator *allocator)
     assert(!run(&paused, INT64_MAX, 0.2, 0.1) && paused.run.time >= 0.1 && paused.run.time < 0.1011);
     assert(!run(&paused, INT64_MAX, 0.2, INFINITY) && paused.run.steps == once.run.steps);
     assert(!memcmp(once.store.rows[X], paused.store.rows[X], 5 * DIM * sizeof(double)));
-    mpm_goal goal = mpm_run_goal(&once.run, INT64_MAX, INFINITY);
-    goal.poll = stop_at_once;
-    goal.context = &asked;
-    assert(mpm_run_towards(&once.run, &goal) == MPM_INTERRUPTED && asked == 1 && once.run.steps > paused.run.steps);
+    assert(mpm_run_advance(&once.run, INT64_MAX, INFINITY, INFINITY, stop_at_once, &asked) == MPM_INTERRUPTED);
+    assert(asked == 1 && once.run.steps > paused.run.steps);
     stop(&once);
     stop(&paused);
 }
@@ -322,6 +336,31 @@ static void threads_change_no_bit(const mpm_allocator *allocator)
     stop(&three);
 }
 
+/* An automatic step begins again with half its size, twelve times at most; a fixed one is refused. */
+static void refused_steps_are_halved(const mpm_allocator *allocator)
+{
+    struct springs s;
+    start(&s, allocator, 3, 0.1, 1);
+    s.allowed = 0.3e-3;
+    assert(!run(&s, 1, INFINITY, INFINITY) && s.run.dt == 0.25e-3 && s.run.time == s.run.dt);
+    assert(s.run.health[REFUSED] == 2 && s.run.natural_dt == s.run.dt);
+    assert(!run(&s, INT64_MAX, 0.35e-3, INFINITY) && s.run.time == 0.35e-3 && s.run.steps == 2);
+    s.allowed = 0;
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == TOO_LONG);
+    assert(s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3 / 4096 && s.run.steps == 2);
+    s.run.fixed_dt = 1e-3;
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3);
+    s.allowed = 1;
+    s.run.fixed_dt = 0.2;
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_ABOVE_BOUND);
+    s.run.fixed_dt = 1e-20;
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_TOO_SMALL);
+    s.run.fixed_dt = 0.2;
+    s.run.allow_unstable = true;
+    assert(s.run.steps == 2 && !run(&s, 1, INFINITY, INFINITY) && s.run.dt == 0.2);
+    stop(&s);
+}
+
 /* A call that was refused memory and is repeated has the same result as an undisturbed call. */
 static void refused_memory_leaves_no_trace(void)
 {
@@ -357,6 +396,7 @@ int main(void)
     views_go_in_and_out(&allocator);
     fields_and_rows_come_and_go(&allocator);
     threads_change_no_bit(&allocator);
+    refused_steps_are_halved(&allocator);
     assert(ledger.live == 0);
     refused_memory_leaves_no_trace();
     return 0;
