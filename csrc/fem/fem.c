@@ -357,11 +357,19 @@ static void free_fem(void *self)
     mpm_fem_free(self);
 }
 
+static const char *const reasons[] = {
+    [MPM_FEM_NOT_FINITE - MPM_REASONS] = "nodes_not_finite",
+    [MPM_FEM_MOVES_TOO_FAR - MPM_REASONS] = "node_moves_too_far",
+    [MPM_FEM_WOULD_INVERT - MPM_REASONS] = "element_would_invert",
+    [MPM_FEM_WOULD_STIFFEN - MPM_REASONS] = "element_would_stiffen",
+    [MPM_FEM_OUT_OF_RANGE - MPM_REASONS] = "element_out_of_range",
+    [MPM_FEM_OUTSIDE - MPM_REASONS] = "nodes_outside"};
 static const char *const counters[] = {[MPM_FEM_HEALTH_REFUSED] = "refused", [MPM_FEM_HEALTH_PRODUCTS] = "products",
                                        NULL};
 static const char *const phases[] = {[MPM_FEM_PHASE_ELEMENTS] = "elements", [MPM_FEM_PHASE_NODES] = "nodes",
                                      [MPM_FEM_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {
+    .row = "node", .size = "spacing", .reasons = reasons,
     .counters = counters, .refused = MPM_FEM_HEALTH_REFUSED, .phases = phases, .section = mpm_fem_totals_section,
     .free = free_fem,
     .add_material = add_material, .materials = materials, .add_collider = add_collider,

@@ -33,7 +33,7 @@ typedef enum mpm_fem_integrator {
 enum { MPM_FEM_PHASE_ELEMENTS, MPM_FEM_PHASE_NODES, MPM_FEM_PHASE_VIEWS, MPM_FEM_PHASE_COUNT };
 
 /** Reasons to refuse a step. Where elements are the reason, `rows` are their nodes, `name` has the nodes of the first
- *  one in words, and value[0] tells whether dt is fixed. */
+ *  one in words; value[0] tells whether dt is fixed, value[1] is MPM_FEM_MOST_CHANGE. */
 enum {
     MPM_FEM_NOT_FINITE = MPM_REASONS, /* velocities or energies are not finite */
     MPM_FEM_MOVES_TOO_FAR,            /* a node would move by more than `dx` */

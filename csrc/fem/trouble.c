@@ -96,6 +96,7 @@ mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reas
     mpm_trouble_add_rows(&fem->run.trouble, flags, mesh->nodes, 1);
     fem->run.trouble.name = fem->element;
     fem->run.trouble.value[0] = fem->settings.dt > 0;
+    fem->run.trouble.value[1] = MPM_FEM_MOST_CHANGE;
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_UNSTABLE;
 }

@@ -523,6 +523,9 @@ static void free_simulation(void *self)
     mpm_simulation_free(self);
 }
 
+static const char *const reasons[] = {
+    [MPM_GRID_NOT_FINITE - MPM_REASONS] = "grid_not_finite", [MPM_MOVES_TOO_FAR - MPM_REASONS] = "grid_moves_too_far",
+    [MPM_WOULD_INVERT - MPM_REASONS] = "particle_would_invert", [MPM_BODY_TOO_LONG - MPM_REASONS] = "body_too_long"};
 static const char *const counters[] = {
     [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
     [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",
@@ -531,6 +534,7 @@ static const char *const phases[] = {
     [MPM_PHASE_SWEEPS] = "sweeps", [MPM_PHASE_GRID] = "grid", [MPM_PHASE_BINNING] = "binning",
     [MPM_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {
+    .row = "particle", .size = "cell size", .reasons = reasons,
     .counters = counters, .refused = MPM_HEALTH_REFUSED, .phases = phases, .section = mpm_totals_section,
     .free = free_simulation,
     .add_material = add_material, .materials = materials, .add_collider = add_collider, .remove = remove_and_count,

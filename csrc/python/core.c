@@ -14,12 +14,9 @@
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
-mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method *method)
+mpm_python_core *mpm_python_core_new(PyTypeObject *type)
 {
-    mpm_python_core *core = (mpm_python_core *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-    if (core)
-        core->method = method;
-    return core;
+    return (mpm_python_core *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 }
 
 int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg)

@@ -6,28 +6,20 @@
 #pragma once
 #include "python/module.h"
 
-/** What the base asks of a method beyond its table in the core (run/run.h). */
-typedef struct mpm_python_method {
-    const char *row, *size; /* in messages: what a row is, and what resolves the domain: "particle", "cell size" */
-    /** The message for a reason of the method's own. */
-    void (*describe)(const mpm_trouble *trouble, char *text, size_t size);
-    /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
-    PyObject *(*residuals)(const void *self);
-} mpm_python_method;
-
 typedef struct mpm_python_core {
     PyObject_HEAD
-    const mpm_python_method *method;
     mpm_run *run;    /* of the method; NULL until it is made */
     mpm_store *store;
     const mpm_boundary *boundary;
     int busy;
     int held;
     unsigned long holder; /* the thread that holds the run */
+    /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
+    PyObject *(*residuals)(const void *self);
 } mpm_python_core;
 
 /** A new object of a method's type, still without the method's struct. */
-mpm_python_core *mpm_python_core_new(PyTypeObject *type, const mpm_python_method *method);
+mpm_python_core *mpm_python_core_new(PyTypeObject *type);
 
 /** Slots of a method's type. */
 int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg);
@@ -60,6 +52,3 @@ PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
 /** Methods `snapshot` and `restore` of a simulation of the Material Point Method, likewise. */
 PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused);
 PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
-
-/** The messages of a simulation of the Material Point Method. */
-void mpm_python_describe_simulation(const mpm_trouble *trouble, char *text, size_t size);

@@ -10,65 +10,13 @@
 #include "fem/fem.h"
 #include "python/core.h"
 
-/* ---- the method ------------------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------------------------- */
 
 static PyObject *residuals(const void *self)
 {
     const double both[] = {1, mpm_fem_residual(self)};
     return mpm_python_float_list(both, 2);
 }
-
-static void describe(const mpm_trouble *t, char *text, size_t size)
-{
-    switch (t->reason) {
-    case MPM_FEM_NOT_FINITE:
-        snprintf(text, size,
-                 "velocities or energies of nodes are not finite at dt = %g s; the step was not taken: choose a "
-                 "smaller dt",
-                 t->dt);
-        return;
-    case MPM_FEM_MOVES_TOO_FAR:
-        snprintf(text, size,
-                 "a node would move farther than the size of a cell at dt = %g s; the step was not taken: choose a "
-                 "smaller dt",
-                 t->dt);
-        return;
-    case MPM_FEM_WOULD_INVERT:
-        snprintf(text, size,
-                 "elements at %lld node(s), the first one with the nodes %s, would leave the range of their law at dt "
-                 "= %g s; the step was not taken: choose %s, or one that is finite for inverted elements, such as "
-                 "FixedCorotated",
-                 (long long)t->count, t->name, t->dt,
-                 t->value[0] > 0 ? "a smaller dt, a stiffer law" : "a slower impact, a stiffer law");
-        return;
-    case MPM_FEM_WOULD_STIFFEN:
-        snprintf(text, size,
-                 "the modulus of elements at %lld node(s), the first one with the nodes %s, would change by more than "
-                 "the factor %g at every dt down to %g s; the step was not taken: choose a slower impact, a stiffer "
-                 "law, or one that stiffens less",
-                 (long long)t->count, t->name, MPM_FEM_MOST_CHANGE, t->dt);
-        return;
-    case MPM_FEM_OUT_OF_RANGE:
-        snprintf(text, size,
-                 "elements at %lld node(s), the first one with the nodes %s, are crushed or turned inside out, which "
-                 "is beyond the range of their law: mend x of the nodes, or choose a law that is finite for inverted "
-                 "elements, such as FixedCorotated",
-                 (long long)t->count, t->name);
-        return;
-    case MPM_FEM_OUTSIDE:
-        snprintf(text, size,
-                 "%lld node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or mend "
-                 "x of the nodes",
-                 (long long)t->count);
-        return;
-    default:
-        snprintf(text, size, "unknown trouble");
-    }
-}
-
-static const mpm_python_method method = {
-    .row = "node", .size = "spacing",
-    .describe = describe, .residuals = residuals};
 
 static mpm_fem *enter(PyObject *self)
 {
@@ -118,7 +66,7 @@ static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     mpm_fem_settings settings;
     if (get_settings(args, kwargs, &settings))
         return NULL;
-    mpm_python_core *core = mpm_python_core_new(type, &method);
+    mpm_python_core *core = mpm_python_core_new(type);
     mpm_fem *fem;
     if (core && mpm_fem_new(&fem, &mpm_python_state(type)->allocator, &settings)) {
         Py_DECREF(core);
@@ -126,6 +74,7 @@ static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     if (core) {
         core->run = mpm_fem_get_run(fem);
+        core->residuals = residuals;
         core->store = mpm_fem_get_store(fem);
         core->boundary = mpm_fem_get_boundary(fem);
     }

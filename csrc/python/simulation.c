@@ -7,17 +7,13 @@
 #include "mpm/implicit.h"
 #include "python/core.h"
 
-/* ---- the method ------------------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------------------------- */
 
 static PyObject *residuals(const void *self)
 {
     const mpm_newton newton = mpm_simulation_solution(self)->newton; /* creating objects may run any Python code */
     return mpm_python_residuals(&newton);
 }
-
-static const mpm_python_method method = {
-    .row = "particle", .size = "cell size",
-    .describe = mpm_python_describe_simulation, .residuals = residuals};
 
 static mpm_simulation *enter(PyObject *self)
 {
@@ -30,7 +26,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     mpm_settings settings;
     if (mpm_python_get_settings(args, kwargs, &settings))
         return NULL;
-    mpm_python_core *core = mpm_python_core_new(type, &method);
+    mpm_python_core *core = mpm_python_core_new(type);
     mpm_simulation *simulation;
     if (core && mpm_simulation_new(&simulation, &mpm_python_state(type)->allocator, &settings)) {
         Py_DECREF(core);
@@ -38,6 +34,7 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
     }
     if (core) {
         core->run = mpm_simulation_get_run(simulation);
+        core->residuals = residuals;
         core->store = mpm_simulation_get_store(simulation);
         core->boundary = mpm_simulation_get_boundary(simulation);
     }

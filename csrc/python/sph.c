@@ -7,22 +7,7 @@
 
 #include "python/core.h"
 
-/* ---- the method ------------------------------------------------------------------------------------------------- */
-
-static void describe(const mpm_trouble *t, char *text, size_t size)
-{
-    if (t->reason == MPM_SPH_NOT_FINITE)
-        snprintf(text, size, "forces are not finite at dt = %g s: pressures overflow; the step was not taken", t->dt);
-    else
-        snprintf(text, size,
-                 "a particle would move more than half the smoothing length at dt = %g s; the step was not taken: "
-                 "choose a smaller dt, or look for particles that lie too close together",
-                 t->dt);
-}
-
-static const mpm_python_method method = {
-    .row = "particle", .size = "spacing",
-    .describe = describe};
+/* ---- the object ------------------------------------------------------------------------------------------------- */
 
 static mpm_sph *enter(PyObject *self)
 {
@@ -74,7 +59,7 @@ static PyObject *sph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     mpm_sph_settings settings;
     if (get_settings(args, kwargs, &settings))
         return NULL;
-    mpm_python_core *core = mpm_python_core_new(type, &method);
+    mpm_python_core *core = mpm_python_core_new(type);
     mpm_sph *sph;
     if (core && mpm_sph_new(&sph, &mpm_python_state(type)->allocator, &settings)) {
         Py_DECREF(core);

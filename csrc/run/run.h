@@ -35,6 +35,8 @@ struct mpm_material;
 
 /** What a method supplies: names, and functions of its struct `self`. */
 typedef struct mpm_method {
+    const char *row, *size;      /* in messages: what a row is, and what resolves the domain */
+    const char *const *reasons;  /* names of its own reasons for trouble, from MPM_REASONS on */
     const char *const *counters; /* names of the counters of its health; NULL after the last */
     int refused;                 /* the counter of refused steps */
     const char *const *phases;   /* names of the phases whose seconds it counts; NULL after the last */

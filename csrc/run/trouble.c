@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/trouble.h"
 
+static const char *const reasons[MPM_REASONS] = {
+    [MPM_NO_REASON] = "no_reason", [MPM_DT_TOO_SMALL] = "dt_too_small", [MPM_DT_ABOVE_BOUND] = "dt_above_bound",
+    [MPM_COLLIDER_TOO_FAST] = "collider_too_fast", [MPM_NOT_CONVERGED] = "not_converged",
+    [MPM_LEFT_RANGE] = "left_range", [MPM_STATE_NOT_FINITE] = "state_not_finite",
+    [MPM_RESPONSE_NOT_FINITE] = "response_not_finite", [MPM_LEFT_DOMAIN] = "left_domain",
+    [MPM_WRITTEN_NOT_FINITE] = "written_not_finite", [MPM_WRITTEN_INVERTED] = "written_inverted",
+    [MPM_WRITTEN_OUTSIDE] = "written_outside", [MPM_WRITTEN_NOT_STATE] = "written_not_state",
+    [MPM_WRITTEN_TOGETHER] = "written_together"};
+
+const char *mpm_trouble_reason(mpm_reason reason, const char *const *own)
+{
+    return reason < MPM_REASONS ? reasons[reason] : own[reason - MPM_REASONS];
+}
+
 mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt)
 {
     *trouble = (mpm_trouble){.reason = reason, .dt = dt};

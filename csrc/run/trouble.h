@@ -46,6 +46,9 @@ typedef struct mpm_trouble {
     int32_t rows[MPM_MOST_TROUBLE_ROWS];
 } mpm_trouble;
 
+/** The name of a reason, as in "dt_too_small"; `own`: those of the method's reasons. */
+const char *mpm_trouble_reason(mpm_reason reason, const char *const *own);
+
 /** Begins a new trouble with its reason and the step, and returns `status`. */
 mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt);
 

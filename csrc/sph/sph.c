@@ -445,6 +445,9 @@ static void free_sph(void *self)
     mpm_sph_free(self);
 }
 
+static const char *const reasons[] = {
+    [MPM_SPH_NOT_FINITE - MPM_REASONS] = "forces_not_finite",
+    [MPM_SPH_MOVES_TOO_FAR - MPM_REASONS] = "particle_moves_too_far"};
 static const char *const counters[] = {
     [MPM_SPH_HEALTH_LEFT] = "left_domain", [MPM_SPH_HEALTH_CLAMPED] = "clamped", [MPM_SPH_HEALTH_DELETED] = "deleted",
     [MPM_SPH_HEALTH_REFUSED] = "refused", NULL};
@@ -452,6 +455,7 @@ static const char *const phases[] = {
     [MPM_SPH_PHASE_SORT] = "sort", [MPM_SPH_PHASE_DENSITY] = "density", [MPM_SPH_PHASE_FORCE] = "force",
     [MPM_SPH_PHASE_MOTION] = "motion", [MPM_SPH_PHASE_VIEWS] = "views", NULL};
 static const mpm_method method = {
+    .row = "particle", .size = "spacing", .reasons = reasons,
     .counters = counters, .refused = MPM_SPH_HEALTH_REFUSED, .phases = phases, .section = mpm_sph_totals_section,
     .free = free_sph,
     .add_material = set_material, .materials = materials, .add_collider = add_collider, .remove = remove_rows,
