@@ -18,7 +18,37 @@
  * (1992) 61.
  */
 #pragma once
+#include "materials/row.h"
+
+#define VON_MISES_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    P(yield_stress, "Pa", POSITIVE, "sigma_y: uniaxial stress at which flow begins") \
+    P(hardening, "Pa", NOT_NEGATIVE, "H: growth of the yield stress with plastic strain") \
+    P(kinematic_hardening, "Pa", NOT_NEGATIVE, "K: shift of the surface with plastic strain", \
+      .branches = MPM_BRANCHES_AT_0, .turns_axes = true) \
+    P(viscosity, "Pa s", NOT_NEGATIVE, "eta: resistance to the rate of plastic flow", .branches = MPM_BRANCHES_AT_0) \
+    DENSITY(P)
+
+struct von_mises_parameters { VON_MISES_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law von_mises_row = {
+    .name = "von_mises", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(von_mises, VON_MISES_PARAMETERS),
+    .fields = 3,
+    .field = {
+        PLASTIC_VOLUME_RATIO,
+        PLASTIC_STRAIN,
+        {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
+         .meaning = "centre of the yield surface, turned back by the rotation of F"},
+    },
+    .reference = "J. C. Simo, Algorithms for static and dynamic multiplicative plasticity that preserve the "
+                 "classical return mapping schemes of the infinitesimal theory, Computer Methods in Applied "
+                 "Mechanics and Engineering 99 (1992) 61-112. doi:10.1016/0045-7825(92)90123-2",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/flow_tangent.h"
 #include "materials/hencky.h"
+#include "materials/moduli.h"
 
 enum { VON_MISES_JP, VON_MISES_STRAIN, VON_MISES_BACKSTRESS }; /* index in the history */
 
@@ -31,18 +61,18 @@ struct von_mises {
     bool moves, is_viscous; /* K > 0, eta > 0 */
 };
 
-INLINE struct von_mises von_mises_prepare(const double *values)
+INLINE struct von_mises von_mises_prepare(const struct von_mises_parameters *p)
 {
-    const double mu = values[0] / (2 * (1 + values[1])), root = 0.81649658092772603;
+    const double mu = p->E / (2 * (1 + p->nu)), root = 0.81649658092772603;
     return (struct von_mises){
-        .elastic = hencky_prepare(values),
-        .yield = wide_set((real)(root * values[2])),
-        .hardening = wide_set((real)(root * values[3])),
-        .kinematic = wide_set((real)(2 * values[4] / 3)),
-        .stiffness = wide_set((real)(2 * mu + 2 * (values[3] + values[4]) / 3)),
-        .twice_viscosity = wide_set((real)(2 * values[5])),
-        .moves = values[4] > 0,
-        .is_viscous = values[5] > 0,
+        .elastic = hencky_of(p->E, p->nu),
+        .yield = wide_set((real)(root * p->yield_stress)),
+        .hardening = wide_set((real)(root * p->hardening)),
+        .kinematic = wide_set((real)(2 * p->kinematic_hardening / 3)),
+        .stiffness = wide_set((real)(2 * mu + 2 * (p->hardening + p->kinematic_hardening) / 3)),
+        .twice_viscosity = wide_set((real)(2 * p->viscosity)),
+        .moves = p->kinematic_hardening > 0,
+        .is_viscous = p->viscosity > 0,
     };
 }
 
@@ -139,3 +169,111 @@ INLINE struct law_evaluation von_mises_evaluate(const struct von_mises *law, str
     hencky_bound_shear(&law->elastic, strain, &r);
     return r;
 }
+
+/* Without kinematic hardening, whose backstress need not share the axes of the strain. */
+INLINE struct law_tangent von_mises_tangent(const struct von_mises *law, const wide stretch[DIM],
+                                            const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), two_mu = law->elastic.mu + law->elastic.mu;
+    const wide before = state->history[VON_MISES_STRAIN];
+    struct flow_trial t = flow_trial_of(stretch, state, 3, von_mises_strain_zz(state));
+    FLOW_MAP(von_mises, law, t, dt);
+    wide stiffness = law->stiffness;
+    if (law->is_viscous)
+        stiffness += law->twice_viscosity / dt;
+    const wide excess = wide_fnma(law->hardening, before, wide_fma(two_mu, t.length, -law->yield));
+    const mask flows = t.strained & wide_less(zero, excess);
+    struct flow_slopes flow = flow_elastic(flow_bulk(&law->elastic));
+    flow.keep = wide_select(flows, one - excess / stiffness / wide_select(flows, t.length, one), one);
+    flow.by_length = wide_select(flows, one - two_mu / stiffness, one);
+    return flow_radial_tangent(&t, &mapped, law->elastic.mu, 3, &flow);
+}
+
+/* With E = ln U of the trial F = R U and T = R^T tau R, the return map is that of small strains (J. C. Simo & T. J. R.
+ * Hughes, Computational Inelasticity (1998), section 3.3.2), in axes that turn with R:
+ *
+ *     dT = lambda tr dE I + 2 mu (dE - 2 mu a dev dE) - 4 mu^2 (1/S - a) (n : dE) n,  a = g/|xi|,  S = d|xi|/dg
+ *
+ * In the principal frame of F, with X = U^T dF V, s the stretches, and hats left out,
+ *
+ *     dE_ij = L_ij (s_i X_ij + s_j X_ji),  L_ij = (ln s_i - ln s_j)/(s_i^2 - s_j^2),  w_ij = (X_ij - X_ji)/(s_i + s_j)
+ *     dP = (dT + w T - T w - T s^-1 X^T) s^-1
+ *
+ * The projection keeps 2 s_i L_ij dT_ij alone, the part that dT has by itself, which is never negative. The rest is of
+ * the size of the stress. */
+INLINE void von_mises_moduli(const struct von_mises *law, const struct law_trial *trial, struct law_moduli *m)
+{
+    const wide zero = wide_set(0), one = wide_set(1), two_mu = law->elastic.mu + law->elastic.mu;
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1e-18 : 1e-100)), zz = von_mises_strain_zz(trial->begin);
+    struct tangent t;
+    wide s[DIM], inverse[DIM], trace = zz, L[DIM][DIM];
+    const matrix V = tangent_frames(&t, trial->F, trial->begin->F, s);
+    const matrix kept = law_symmetric(&trial->begin->history[VON_MISES_BACKSTRESS]);
+    matrix strain = {0}, xi = matrix_multiply_left_transposed(V, matrix_multiply(kept, V)), n;
+    mask proper = wide_less(zero, one);
+    UNROLL for (int i = 0; i < DIM; i++)
+        proper &= wide_less(least, s[i]);
+    UNROLL for (int i = 0; i < DIM; i++) {
+        s[i] = wide_select(proper, s[i], one);
+        inverse[i] = one / s[i];
+        strain.m[i][i] = wide_log(s[i]);
+        trace += strain.m[i][i];
+    }
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            L[i][j] = hencky_slope(s[i], s[j]) / (s[i] + s[j]);
+
+    /* the return map */
+    const wide mean = trace * wide_set((real)(1.0 / 3));
+    const wide xi_zz = wide_fma(two_mu, zz - mean, matrix_trace(kept)) * wide_set(DIM == 2);
+    xi = matrix_add(matrix_scale(two_mu, matrix_add_diagonal(strain, -mean)), matrix_scale(-one, matrix_symmetric(xi)));
+    const wide length = wide_sqrt(wide_fma(xi_zz, xi_zz, matrix_dot(xi, xi)));
+    const wide excess = length - wide_fma(law->hardening, trial->begin->history[VON_MISES_STRAIN], law->yield);
+    const mask yields = proper & wide_less(zero, excess);
+    wide stiffness = law->stiffness;
+    if (law->is_viscous)
+        stiffness += law->twice_viscosity / trial->dt;
+    const wide per_length = one / wide_select(yields, length, one);
+    const wide part = wide_select(yields, excess / stiffness * per_length, zero);
+    const wide turn = wide_select(yields, two_mu * two_mu * (one / stiffness - part), zero);
+    n = matrix_scale(per_length, xi);
+    strain = matrix_add(strain, matrix_scale(-part, xi));
+    const wide mapped_zz = wide_fnma(part, xi_zz, zz);
+    const struct law_evaluation mapped = hencky_respond(&law->elastic, strain, DIM == 2 ? &mapped_zz : NULL);
+    const matrix T = mapped.tau;
+    m->energy = wide_select(proper, mapped.energy, wide_set((real)__builtin_inf()));
+    matrix stress;
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++)
+            stress.m[i][j] = T.m[i][j] * inverse[j];
+    m->force = matrix_multiply_transposed(matrix_multiply(t.U, stress), t.W);
+
+    for (int e = 0; trial->derives && e < DIM * DIM; e++) {
+        matrix X, dE, w, Y;
+        UNROLL for (int i = 0; i < DIM; i++)
+            UNROLL for (int j = 0; j < DIM; j++)
+                X.m[i][j] = t.U.m[e / DIM][i] * t.W.m[e % DIM][j];
+        UNROLL for (int i = 0; i < DIM; i++)
+            UNROLL for (int j = 0; j < DIM; j++) {
+                dE.m[i][j] = L[i][j] * wide_fma(s[i], X.m[i][j], s[j] * X.m[j][i]);
+                w.m[i][j] = (X.m[i][j] - X.m[j][i]) / (s[i] + s[j]);
+            }
+        const wide swell = matrix_trace(dE), shortened = two_mu * two_mu * part;
+        matrix dT = matrix_scale(two_mu - shortened, dE);
+        dT = matrix_add_diagonal(dT, wide_fma(shortened, wide_set((real)(1.0 / 3)), law->elastic.lambda) * swell);
+        dT = matrix_add(dT, matrix_scale(-turn * matrix_dot(n, dE), n));
+        if (trial->projects) {
+            UNROLL for (int i = 0; i < DIM; i++)
+                UNROLL for (int j = 0; j < DIM; j++)
+                    Y.m[i][j] = wide_set(2) * s[i] * L[i][j] * dT.m[i][j];
+        } else {
+            const matrix wT = matrix_multiply(w, T), turned = matrix_multiply_transposed(stress, X);
+            UNROLL for (int i = 0; i < DIM; i++)
+                UNROLL for (int j = 0; j < DIM; j++) /* w T - T w is symmetric: T w = -(w T)^T */
+                    Y.m[i][j] = (dT.m[i][j] + wT.m[i][j] + wT.m[j][i] - turned.m[i][j]) * inverse[j];
+        }
+        const matrix column = matrix_multiply_transposed(matrix_multiply(t.U, Y), t.W);
+        moduli_add_column(m, e, &column);
+    }
+}
+#endif

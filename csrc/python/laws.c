@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "materials/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)
@@ -263,7 +262,7 @@ static PyObject *unfit(PyObject *module, PyObject *args)
     if (view.shape[1] != mpm_laws_get(law)->parameters - 1)
         PyErr_SetString(PyExc_ValueError, "values: expected all parameters but the density");
     else {
-        while (row < view.shape[0] && !(words = mpm_conditions_broken(law, (double *)view.buf + row * view.shape[1])))
+        while (row < view.shape[0] && !(words = mpm_laws_unfit(law, (double *)view.buf + row * view.shape[1])))
             row++;
         result = words ? Py_BuildValue("ns", row, words) : Py_NewRef(Py_None);
     }
