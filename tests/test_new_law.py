@@ -211,7 +211,8 @@ def test_a_law_with_history_is_its_file_its_line_and_its_class(tmp_path):
     (materials / "ageing.h").write_text(LAW)
     sand = "X(MPM_SAND, sand, INELASTIC, FAST, MAPPED, NO_PIOLA)"
     edited(
-        materials / "laws.h", (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)")
+        materials / "laws.h",
+        (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)"),
     )
     edited(
         tree / "mpm" / "materials" / "__init__.py",

@@ -8,7 +8,7 @@
 
 #include "run/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 16, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+enum { MPM_LAW_PARAMETERS = 32, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
 /** Values of a parameter for which the code of a law takes different branches. */
 typedef enum mpm_branches {
@@ -58,7 +58,7 @@ typedef struct mpm_law {
     bool kinked;          /* the slope of its stress jumps; automatic steps take a smaller share of the bound */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
-    mpm_parameter parameter[MPM_LAW_PARAMETERS];
+    const mpm_parameter *parameter;
     int fields;           /* of its history, with at most MPM_LAW_HISTORY components in total */
     mpm_history_field field[MPM_LAW_FIELDS];
     const char *(*unfit)(const double *values); /* the first condition that its parameters break together, in words;

@@ -15,9 +15,10 @@
 #include "materials/laws.h"
 
 #define MPM_MEMBER(name, ...) double name;
-#define MPM_PARAMETER(name, ...) {#name, __VA_ARGS__},
+#define MPM_PARAMETER(label, ...) {.name = #label, __VA_ARGS__},
 #define MPM_ROW_PARAMETERS(law, LIST) \
-    .parameters = sizeof(struct law##_parameters) / sizeof(double), .parameter = {LIST(MPM_PARAMETER)}
+    .parameters = sizeof(struct law##_parameters) / sizeof(double), \
+    .parameter = (const mpm_parameter[]){LIST(MPM_PARAMETER)}
 
 /** The values of a material, which are those of its row in order, by name. */
 #define MPM_VALUES(law, values) ((const struct law##_parameters *)(const void *)(values))

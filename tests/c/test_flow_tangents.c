@@ -29,6 +29,10 @@ static const struct example {
     {MPM_VON_MISES, 0.1, {1e6, 0.3, 5e4, 1e5, 0, 0}, {{0.97, 1.03}, {0, 0.1}, {0, 0}}, true, false, false},
     {MPM_VON_MISES, 0.5, {1e6, 0.45, 5e4, 0, 0, 0}, {{0.97, 1.03}, {0, 0.1}, {0, 0}}, true, false, false},
     {MPM_VON_MISES, 0.1, {1e6, 0.3, 5e4, 1e5, 0, 300}, {{0.97, 1.03}, {0, 0.1}, {0, 0}}, true, false, false},
+    {MPM_VON_MISES, 0.1, {1e6, 0.3, 5e4, 0, 0, 100, 4e4, 20, 0.02, 0.3}, {{0.97, 1.03}, {0, 0.1}, {0, 0}},
+     true, false, false}, /* Voce's hardening and a power law */
+    {MPM_VON_MISES, 0.1, {1e6, 0.3, 5e4, 0, 0, 0, 0, 0, 0, 0, 0.02, 6e4, 0.04, 9e4}, {{0.97, 1.03}, {0, 0.1}, {0, 0}},
+     true, false, false}, /* a table */
     {MPM_HERSCHEL_BULKLEY, 0.1, {1e6, 4e5, 3e4, 0, 1}, {{0.97, 1.03}}, true, false, false},
     {MPM_HERSCHEL_BULKLEY, 0.1, {1e6, 4e5, 3e4, 300, 1}, {{0.97, 1.03}}, true, false, false},
     {MPM_HERSCHEL_BULKLEY, 0.1, {1e6, 4e5, 3e4, 3e3, 0.6}, {{0.97, 1.03}}, true, false, false},
@@ -309,6 +313,7 @@ static const struct own_axes {
     {MPM_FIBRE_REINFORCED, 0.2, {1e6, 0.3, 2e6, 0, 0.3, -1, 0}, true},
     {MPM_VON_MISES, 0.1, {1e6, 0.3, 3e4, 1e5, 2e5, 0}, false},
     {MPM_VON_MISES, 0.3, {1e6, 0.4, 3e4, 0, 1e5, 300}, false},
+    {MPM_VON_MISES, 0.1, {1e6, 0.3, 3e4, 0, 2e5, 0, 4e4, 20}, false},
 };
 
 struct trial_sample {
