@@ -8,6 +8,7 @@ import pytest
 import mpm
 import scenes
 from loops import each
+from mpm import _core
 from mpm.materials.hardening import Linear, Power, Table, Voce
 from test_metal import (
     MU,
@@ -194,3 +195,13 @@ def test_settings_and_errors():
     ):
         with pytest.raises(error, match=words):
             call()
+
+
+def test_no_more_parameters_vary_than_there_is_room_for():
+    metal, F = metal_of("voce"), np.eye(3)[None]
+    indices = tuple(range(20))
+    kept = np.concatenate([rest(1, 3), np.zeros((1, 20))], axis=1)
+    with pytest.raises(ValueError, match="varying: expected at most 16 ascending indices"):
+        _core.evaluate(
+            "von_mises", metal.parameters, F, 3, "scalar", "float64", kept, np.zeros((1, 3, 3)), indices
+        )
