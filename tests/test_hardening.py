@@ -25,13 +25,18 @@ from test_metal import (
     stress,
 )
 
-KINDS = {  # the kind, and Y by plastic strain
-    "linear": (Linear(4e4), lambda p: YIELD + 4e4 * p),
-    "voce": (Voce(8e3, 12, modulus=1e4), lambda p: YIELD + 8e3 * (1 - np.exp(-12 * p)) + 1e4 * p),
-    "power": (Power(0.01, 0.25), lambda p: YIELD * (1 + p / 0.01) ** 0.25),
+KINDS = {  # the kind, Y by plastic strain, and a softer one
+    "linear": (Linear(4e4), lambda p: YIELD + 4e4 * p, Linear(0.3)),
+    "voce": (
+        Voce(8e3, 12, modulus=1e4),
+        lambda p: YIELD + 8e3 * (1 - np.exp(-12 * p)) + 1e4 * p,
+        Voce(0.1, 20),
+    ),
+    "power": (Power(0.01, 0.25), lambda p: YIELD * (1 + p / 0.01) ** 0.25, Power(0.01, 0.3)),
     "table": (
         Table([0.02, 0.05, 0.2], [5.5e3, 9e3, 9.2e3]),  # neither concave nor convex
         lambda p: np.interp(p, [0, 0.02, 0.05, 0.2], [YIELD, 5.5e3, 9e3, 9.2e3]),
+        Table([0.1, 0.3], [0.06, 0.08]),
     ),
 }
 every_kind = each("kind", KINDS)
@@ -113,8 +118,7 @@ def test_uniaxial_stress(kind):
 @every_dtype
 def test_steps(kind, d, dtype, tmp_path, monkeypatch):
     """Threads change no bit, a checkpoint keeps the material, and Newton's method converges."""
-    metal = metal_of(kind, E=10, yield_stress=0.02, hardening=Table([0.1, 0.3], [0.06, 0.08]) if kind == "table" else
-                     {"linear": Linear(0.3), "voce": Voce(0.1, 20), "power": Power(0.01, 0.3)}[kind])  # fmt: skip
+    metal = metal_of(kind, E=10, yield_stress=0.02, hardening=KINDS[kind][2])
     monkeypatch.setitem(scenes.MATERIALS, "metal", metal)
     options = {"side": 10 if d == 2 else 6, "dtype": dtype}
     one, three = (scenes.free_body(d, "metal", threads=threads, **options) for threads in (1, 3))

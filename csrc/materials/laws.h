@@ -8,7 +8,7 @@
 
 #include "run/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 32, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+enum { MPM_LAW_PARAMETERS = 48, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
 /** Values of a parameter for which the code of a law takes different branches. */
 typedef enum mpm_branches {
