@@ -29,7 +29,13 @@ PARAMETERS = {
     "saint_venant_kirchhoff": ((E, NU), MU, LAMBDA),
     "hencky": ((E, NU), MU, LAMBDA),
     "corotated": ((E, NU), MU, LAMBDA),
-    "von_mises": ((E, NU, 5.0, 10.0, 20.0, 0.0), MU, LAMBDA),  # without its return map, see test_metal.py
+    "von_mises": (  # without its return map, see test_metal.py
+        mpm.materials.VonMises(
+            E=E, nu=NU, yield_stress=5.0, hardening=10.0, kinematic_hardening=20.0, density=1
+        ).parameters,
+        MU,
+        LAMBDA,
+    ),
     "nacc": ((E, NU, 45.0, 0.5, 0.8, -0.01), MU, LAMBDA),  # without its return map, see test_clay.py
     "drucker_prager": (
         (E, NU, 35.0, 8.0, 10.0, math.inf, 0.0),

@@ -19,6 +19,11 @@ FOLLOWS = {
     **dict.fromkeys(("direction_x", "direction_y", "direction_z"), "direction"),
     "bulk_modulus": "sound_speed",
     "heat_capacity": "specific_heat",
+    **{
+        parameter["name"]: "hardening"
+        for parameter in mpm.materials.laws.registry()["von_mises"]["parameters"]
+        if parameter["name"] not in mpm.materials.VonMises.__dataclass_fields__
+    },
 }
 UNITS = {"kg/m3": "kg/m³", "Pa s^n": "Pa sⁿ"}
 TYPES = {"float": float, "bool": bool}

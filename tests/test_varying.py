@@ -41,6 +41,10 @@ def spread(law, m):
     for i, parameter in enumerate(row["parameters"][:-1]):
         if parameter["unit"] == "flag" or names[i] in ("tension", "cone") or not np.isfinite(fixed[i]):
             continue
+        if fixed[i] == 0 and names[i] not in BRANCHES.get(
+            law, {}
+        ):  # such as those of other kinds of hardening
+            continue
         values = fixed[i] * rng.uniform(0.97, 1.03, m)
         if parameter["low"] == 0 and parameter["high"] in (1.0, 90.0):
             values = np.minimum(values, fixed[i])  # stays within open ranges and below others

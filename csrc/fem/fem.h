@@ -88,7 +88,7 @@ ptrdiff_t mpm_fem_elements(const mpm_fem *fem);
 /** Gives the elements the parameters that vary, once, after the mesh: for every element of the mesh its row [elements],
  *  and by row a value for every such parameter, in the order of `mpm_fem_parameters_get` [elements][parameters], of
  *  which those of materials that do not vary in it are not read. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if no
- *  parameter varies, two elements have one row, or values are out of range or do not go together (conditions.h). */
+ *  parameter varies, two elements have one row, or values are out of range or do not go together (mpm_laws_unfit). */
 mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values);
 
 /** The residual at the end of the last solve of an implicit step, relative to the first. */

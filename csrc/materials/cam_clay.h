@@ -24,6 +24,42 @@
  * All three follow from the associated flow of the end of the step; the last is the yield function over (P_x e^m)^2.
  */
 #pragma once
+#include "materials/row.h"
+
+#define CAM_CLAY_PARAMETERS(P) \
+    P(shear_modulus, "Pa", POSITIVE, "mu") \
+    P(swelling, "1", 0, 1, true, true, "kappa: fall of ln volume over growth of ln pressure, elastic") \
+    P(compression, "1", 0, 1, true, true, "lambda: the same where it yields") \
+    P(critical_slope, "1", POSITIVE, "M: shear q over pressure p at critical state") \
+    P(attraction, "Pa", POSITIVE, "a: largest tension; the bulk modulus at rest is a/kappa") \
+    P(preconsolidation, "Pa", NOT_NEGATIVE, "pressure at which new particles yield") \
+    DENSITY(P)
+
+struct cam_clay_parameters { CAM_CLAY_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *cam_clay_unfit(const double *values)
+{
+    const struct cam_clay_parameters *p = MPM_VALUES(cam_clay, values);
+    return p->compression > p->swelling ? NULL : "compression must be > swelling";
+}
+
+static const mpm_law cam_clay_row = {
+    .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_UNFIT(cam_clay_unfit),
+    .fields = 3,
+    .field = {
+        PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE,
+        {"yield_pressure", "Pa", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
+         .initial_parameter = 1 + MPM_PLACE(cam_clay, preconsolidation),
+         .meaning = "isotropic pressure at which it yields"},
+    },
+    .reference = "R. I. Borja, C. Tamagnini, Cam-Clay plasticity part III: Extension of the infinitesimal model "
+                 "to include finite strains, Computer Methods in Applied Mechanics and Engineering 155 (1998) "
+                 "73-95. doi:10.1016/S0045-7825(97)00141-2",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
 enum { CAM_CLAY_JP, CAM_CLAY_FZZ, CAM_CLAY_PC }; /* index in the history */
@@ -38,9 +74,10 @@ struct cam_clay {
 
 #define CAM_CLAY_LARGEST_POWER 40 /* |v| at most: beyond, stress is e^40 a */
 
-INLINE struct cam_clay cam_clay_prepare(const double *values)
+INLINE struct cam_clay cam_clay_prepare(const struct cam_clay_parameters *p)
 {
-    const double mu = values[0], kappa = values[1], b = values[2] - kappa, M = values[3], a = values[4];
+    const double mu = p->shear_modulus, kappa = p->swelling, b = p->compression - kappa, M = p->critical_slope,
+                 a = p->attraction;
     const double A = 1 / kappa + 1 / b;
     return (struct cam_clay){
         .mu = wide_set((real)mu), .attraction = wide_set((real)a),
@@ -174,3 +211,67 @@ INLINE struct law_evaluation cam_clay_evaluate(const struct cam_clay *law, struc
     hencky_bound_shear(&tangent, t.deviator, &r);
     return r;
 }
+
+/* The return map solves Q^2 + e^(2 w) = 2, Q = q/(M P_x e^m) (cam_clay.h). With h = (1/u - 1) B/(P_x e^m sinh(w)/w) and
+ * the share 1/(1 + h) of q, the changes are
+ *
+ *     d ln Q = d ln q_1 + around/(u S) du - share d ln P_x + ((1 - share)(skew + c) - skew) dw,  S = u + (1 - u) around
+ *     dw = w_1 du + u dw_1,  c = d ln(sinh(w)/w)/dw,  Q^2 d ln Q + e^(2 w) dw = 0 */
+INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wide stretch[DIM],
+                                           const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), mu = law->mu;
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, CAM_CLAY_FZZ));
+    const wide v = cam_clay_power(law, t.trace), P1 = law->attraction * wide_exp(v);
+    const wide given = state->history[CAM_CLAY_PC] + law->attraction;
+    const wide Pc = wide_min(wide_max(given, law->least), law->most);
+    const wide q1 = wide_set(FLOW_SHEAR) * mu * t.length;
+    FLOW_MAP(cam_clay, law, t, dt);
+    const wide room = P1 * (Pc - P1), slack = wide_set(32 * REAL_EPSILON) * Pc * Pc;
+    const mask flows = wide_less(room + slack, q1 * q1 * law->inverse_M2);
+
+    /* u by the shares of shear or of w, whichever is known better */
+    const wide w1 = half * wide_log_any((P1 + P1) / Pc), crossing = (w1 + w1) / law->A;
+    const wide Px = P1 * wide_exp(-crossing * law->inverse_kappa);
+    const wide P2 = law->attraction -
+                    wide_set((real)(1.0 / 3)) * (matrix_trace(mapped.tau) + (DIM == 2 ? mapped.tau_zz : zero));
+    const wide Pc2 = t.state.history[CAM_CLAY_PC] + law->attraction;
+    const wide w = half * wide_log_any((P2 + P2) / wide_max(Pc2, law->least)), lift = wide_exp(w * law->skew);
+    const wide grown = wide_exp(w), sinhc = wide_sinhc(w, grown);
+    const wide around = law->bend / (Px * lift * sinhc);
+    const mask clear = wide_less(wide_set((real)0.05), wide_abs(w1));
+    const wide by_w = w / wide_select(clear, w1, one);
+    wide length2 = zero; /* the mapped deviator */
+    const wide mean = wide_set((real)(1.0 / 3)) * (matrix_trace(mapped.tau) + (DIM == 2 ? mapped.tau_zz : zero));
+    UNROLL for (int i = 0; i < DIM; i++)
+        length2 = wide_fma(mapped.tau.m[i][i] - mean, mapped.tau.m[i][i] - mean, length2);
+    if (DIM == 2)
+        length2 = wide_fma(mapped.tau_zz - mean, mapped.tau_zz - mean, length2);
+    const wide q2 = wide_set((real)1.2247448713915890) * wide_sqrt(length2);
+    const wide share = wide_min(q2 / wide_select(wide_less(zero, q1), q1, one), one);
+    const wide by_q = share * around / wide_max(wide_fma(share, around, one - share), wide_set(REAL_EPSILON));
+    const wide u = wide_min(wide_max(wide_select(clear, by_w, by_q), zero), one);
+
+    const wide Q = q2 / (law->slope * Px * lift), Q2 = Q * Q, E = grown * grown, S = wide_fma(one - u, around, u);
+    const wide part = u / S; /* share of q, as the map has it */
+    const mask near = wide_less(wide_abs(w), wide_set((real)0.02));
+    const wide away = wide_select(near, one, w), cosh = half * (grown + one / grown);
+    const wide c = wide_select(near, w * wide_set((real)(1.0 / 3)), (cosh / sinhc - one) / away);
+    const wide B1 = wide_fma(one - part, law->skew + c, -law->skew), bend = wide_fma(Q2, B1, E);
+    const wide inverse = one / wide_fma(Q2, around / S, u * bend * w1);
+    /* by ln q_1, then by the trace: d ln P_x = (1/(A kappa) - 1)/kappa dt, dw_1 = -dt/(2 kappa) */
+    const wide dw1 = -half * law->inverse_kappa, dPx = (law->inverse_kappa / law->A - one) * law->inverse_kappa;
+    const wide du_q = -u * Q2 * inverse, du_t = u * (Q2 * part * dPx - bend * u * dw1) * inverse;
+    const wide dw_q = w1 * du_q, dw_t = wide_fma(w1, du_t, u * dw1);
+    const wide around_u = around / (S * wide_max(u, wide_set(REAL_EPSILON)));
+    const wide dq_q = one + around_u * du_q + (one - part) * (law->skew + c) * dw_q;
+    const wide dq_t = around_u * du_t + (one - part) * (dPx + (law->skew + c) * dw_t);
+    const wide shrunk = part * t.length, whole = wide_select(t.strained, t.length, one), raised = law->skew + one;
+    const struct flow_slopes elastic = flow_elastic(law->attraction * law->inverse_kappa * wide_exp(v));
+    const struct flow_slopes flow = {
+        .keep = part, .by_length = part * dq_q, .by_trace = shrunk * dq_t,
+        .mean_by_length = -P2 * raised * dw_q / whole, .mean_by_trace = -P2 * wide_fma(raised, dw_t, dPx)};
+    const struct flow_slopes chosen = flow_select(flows, flow, elastic);
+    return flow_radial_tangent(&t, &mapped, mu, 3, &chosen);
+}
+#endif

@@ -11,6 +11,17 @@
  * 239-246.
  */
 #pragma once
+#include "materials/row.h"
+
+struct corotated_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law corotated_row = {
+    .name = "corotated", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(corotated, ELASTIC_PARAMETERS),
+    .reference = "M. Mueller, M. Gross, Interactive virtual materials, Proceedings of Graphics Interface (2004) "
+                 "239-246.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/strain.h"
 
@@ -18,9 +29,9 @@ struct corotated {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
-INLINE struct corotated corotated_prepare(const double *values)
+INLINE struct corotated corotated_prepare(const struct corotated_parameters *p)
 {
-    return (struct corotated){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+    return (struct corotated){lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
 }
 
 INLINE struct law_evaluation corotated_evaluate(const struct corotated *law, struct law_state state,
@@ -93,3 +104,4 @@ INLINE struct law_tangent corotated_tangent(const struct corotated *law, const w
     }
     return t;
 }
+#endif

@@ -16,8 +16,42 @@
  * 36(4) (2017) 105.
  */
 #pragma once
+#include "materials/row.h"
+
+#define DRUCKER_PRAGER_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    FRICTION_ANGLE(P) \
+    P(dilation_angle_deg, "deg", 0, 90, false, true, "psi: angle of dilation") \
+    P(cohesion, "Pa", NOT_NEGATIVE, "shear strength without pressure") \
+    P(tension, "Pa", 0, INFINITY, false, false, "mean tension at which grains part, at most c cot phi") \
+    P(cone, "1", 0, 2, false, false, "where it meets Mohr-Coulomb: compression, extension, plane strain") \
+    DENSITY(P)
+
+struct drucker_prager_parameters { DRUCKER_PRAGER_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *drucker_prager_unfit(const double *values)
+{
+    const struct drucker_prager_parameters *p = MPM_VALUES(drucker_prager, values);
+    const double degree = 3.14159265358979323846 / 180;
+    if (!(p->dilation_angle_deg <= p->friction_angle_deg))
+        return "dilation_angle_deg must be <= friction_angle_deg";
+    if (!isinf(p->tension) && !(p->tension <= p->cohesion / tan(p->friction_angle_deg * degree)))
+        return "tension must be <= cohesion/tan(friction_angle_deg)";
+    return NULL;
+}
+
+static const mpm_law drucker_prager_row = {
+    .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_UNFIT(drucker_prager_unfit),
+    .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+    .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
+                 "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/angle.h"
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
-#include "materials/sand.h"
 
 enum { DRUCKER_PRAGER_JP, DRUCKER_PRAGER_FZZ, DRUCKER_PRAGER_GAP }; /* index in the history */
 
@@ -45,16 +79,16 @@ INLINE void drucker_prager_cone(double cone, double friction, double dilation, d
     }
 }
 
-INLINE struct drucker_prager drucker_prager_prepare(const double *values)
+INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_parameters *p)
 {
     double sine, cosine, dilation, unused, M, D;
-    sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
-    sand_angle(values[3] * (3.14159265358979323846 / 180), &dilation, &unused);
-    drucker_prager_cone(values[6], sine, dilation, &M, &D);
-    const double apex = values[4] * cosine / sine, tension = values[5] < apex ? values[5] : apex;
+    angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
+    angle_sine_cosine(p->dilation_angle_deg * (3.14159265358979323846 / 180), &dilation, &unused);
+    drucker_prager_cone(p->cone, sine, dilation, &M, &D);
+    const double apex = p->cohesion * cosine / sine, tension = p->tension < apex ? p->tension : apex;
     return (struct drucker_prager){
-        .elastic = hencky_prepare(values),
-        .bulk = wide_set((real)(values[0] / (3 * (1 - 2 * values[1])))),
+        .elastic = hencky_of(p->E, p->nu),
+        .bulk = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
         .friction = wide_set((real)M),
         .dilation = wide_set((real)D),
         .strength = wide_set((real)(M * apex)),
@@ -108,3 +142,30 @@ INLINE struct law_evaluation drucker_prager_evaluate(const struct drucker_prager
     (void)velocity_gradient;
     return hencky_flow_evaluate(&law->elastic, state.F, state.history[DRUCKER_PRAGER_FZZ]);
 }
+
+INLINE struct law_tangent drucker_prager_tangent(const struct drucker_prager *law, const wide stretch[DIM],
+                                                 const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, K = law->bulk, three_mu = wide_set(3) * mu;
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, DRUCKER_PRAGER_FZZ));
+    FLOW_MAP(drucker_prager, law, t, dt);
+    const wide per_L = wide_set(FLOW_SHEAR) * mu, q = per_L * t.length;
+    const wide p = -K * (t.trace + wide_log_any(state->history[DRUCKER_PRAGER_GAP]));
+    const wide over = q - wide_fma(law->friction, p, law->strength);
+    const mask flat = wide_less(p, -law->tension) & wide_less_equal(q, law->corner);
+    const mask slides = t.strained & mask_not(flat) & wide_less(zero, over);
+    const wide per_flow = one / wide_fma(K * law->friction, law->dilation, three_mu), gain = over * per_flow;
+    const mask corner = slides & wide_less(wide_fma(K * law->dilation, gain, p), -law->tension);
+    const wide whole = wide_select(slides, q, one), some = K * law->dilation * per_flow;
+    const struct flow_slopes elastic = flow_elastic(K);
+    const struct flow_slopes sliding = {
+        .keep = wide_fnma(three_mu, gain, q) / whole, .by_length = one - three_mu * per_flow,
+        .by_trace = -K * three_mu * law->friction * per_flow / per_L, .mean_by_length = -some * per_L,
+        .mean_by_trace = K * wide_fnma(some, law->friction, one)};
+    const struct flow_slopes torn = {one, one, zero, zero, zero};
+    const struct flow_slopes both = {law->corner / whole, zero, zero, zero, zero};
+    struct flow_slopes flow = flow_select(slides, flow_select(corner, both, sliding), elastic);
+    flow = flow_select(flat, torn, flow);
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, 3, &flow));
+}
+#endif

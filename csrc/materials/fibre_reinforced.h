@@ -10,8 +10,30 @@
  * G. A. Holzapfel, T. C. Gasser, R. W. Ogden, J. Elasticity 61 (2000) 1; neo_hookean.h.
  */
 #pragma once
-#include <math.h>
+#include "materials/row.h"
 
+#define FIBRE_REINFORCED_PARAMETERS(P) \
+    P(E, "Pa", POSITIVE, "Young's modulus without fibres") \
+    P(nu, "1", -1, 0.5, true, true, "Poisson's ratio without fibres") \
+    P(k_1, "Pa", NOT_NEGATIVE, "stiffness of the fibres") \
+    P(k_2, "1", NOT_NEGATIVE, "growth of this stiffness with the stretch; 0: none") \
+    P(direction_x, "1", ANY_NUMBER, "of the fibres, a vector of any length") \
+    P(direction_y, "1", ANY_NUMBER, "likewise") \
+    P(direction_z, "1", ANY_NUMBER, "likewise") \
+    DENSITY(P)
+
+struct fibre_reinforced_parameters { FIBRE_REINFORCED_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law fibre_reinforced_row = {
+    .name = "fibre_reinforced", .kinked = true, .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(fibre_reinforced, FIBRE_REINFORCED_PARAMETERS),
+    .reference = "G. A. Holzapfel, T. C. Gasser, R. W. Ogden, A new constitutive framework for arterial wall "
+                 "mechanics and a comparative study of material models, Journal of Elasticity 61 (2000) 1-48. "
+                 "doi:10.1023/A:1010835316564",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/moduli.h"
 #include "materials/neo_hookean.h"
 
 struct fibre_reinforced {
@@ -20,11 +42,12 @@ struct fibre_reinforced {
     wide along[3]; /* a */
 };
 
-INLINE struct fibre_reinforced fibre_reinforced_prepare(const double *values)
+INLINE struct fibre_reinforced fibre_reinforced_prepare(const struct fibre_reinforced_parameters *p)
 {
-    const double *a = &values[4], length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
-    struct fibre_reinforced law = {.matrix = neo_hookean_prepare(values), .k1 = wide_set((real)values[2]),
-                                   .k2 = wide_set((real)values[3])};
+    const double a[] = {p->direction_x, p->direction_y, p->direction_z};
+    const double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+    struct fibre_reinforced law = {.matrix = neo_hookean_of(p->E, p->nu), .k1 = wide_set((real)p->k_1),
+                                   .k2 = wide_set((real)p->k_2)};
     for (int i = 0; i < 3; i++)
         law.along[i] = wide_set((real)(a[i] / length));
     return law;
@@ -87,3 +110,30 @@ INLINE struct law_evaluation fibre_reinforced_evaluate(const struct fibre_reinfo
     r.isolated += curvature;
     return r;
 }
+
+/* With w^n = F^n a: fibres add P F^nT = 2 Psi' w w^nT, and 2 Psi' (G w^n) w^nT + 4 Psi'' (w . G w^n) w w^nT, both never
+ * negative. */
+INLINE void fibre_reinforced_moduli(const struct fibre_reinforced *law, const struct law_trial *trial,
+                                    struct law_moduli *m)
+{
+    const wide two = wide_set(2);
+    struct tangent t;
+    wide stretch[DIM];
+    tangent_frames(&t, trial->F, trial->begin->F, stretch);
+    struct law_tangent solid = neo_hookean_tangent(&law->matrix, stretch, trial->begin);
+    moduli_add(m, trial, &t, &solid);
+    const struct fibre_reinforced_pull now = fibre_reinforced_pull_of(law, trial->F);
+    const struct fibre_reinforced_pull begin = fibre_reinforced_pull_of(law, trial->begin->F);
+    const wide slope = two * now.slope, bend = wide_select(now.taut, two * two * now.curvature, wide_set(0));
+    m->energy += now.energy;
+    for (int e = 0; e < DIM * DIM; e++) {
+        const int a = e / DIM, b = e % DIM;
+        m->force.m[a][b] = wide_fma(slope * now.w[a], begin.w[b], m->force.m[a][b]);
+        for (int f = 0; f <= e; f++) {
+            const int c = f / DIM, d = f % DIM;
+            const wide along = bend * now.w[a] * now.w[c] + (a == c ? slope : wide_set(0));
+            m->packed[LAW_MODULUS(e, f)] = wide_fma(along * begin.w[b], begin.w[d], m->packed[LAW_MODULUS(e, f)]);
+        }
+    }
+}
+#endif

@@ -9,6 +9,17 @@
  * invertible elasticity, SCA 2012.
  */
 #pragma once
+#include "materials/row.h"
+
+struct fixed_corotated_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law fixed_corotated_row = {
+    .name = "fixed_corotated", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(fixed_corotated, ELASTIC_PARAMETERS),
+    .reference = "A. Stomakhin, R. Howes, C. Schroeder, J. M. Teran, Energetically consistent invertible "
+                 "elasticity, Eurographics/ACM SIGGRAPH Symposium on Computer Animation (2012) 25-32.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/strain.h"
 
@@ -16,9 +27,14 @@ struct fixed_corotated {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
-INLINE struct fixed_corotated fixed_corotated_prepare(const double *values)
+INLINE struct fixed_corotated fixed_corotated_of(double E, double nu)
 {
-    return (struct fixed_corotated){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+    return (struct fixed_corotated){lame_mu(E, nu), lame_lambda(E, nu)};
+}
+
+INLINE struct fixed_corotated fixed_corotated_prepare(const struct fixed_corotated_parameters *p)
+{
+    return fixed_corotated_of(p->E, p->nu);
 }
 
 INLINE struct law_evaluation fixed_corotated_evaluate(const struct fixed_corotated *law, struct law_state state,
@@ -78,3 +94,4 @@ INLINE struct law_tangent fixed_corotated_tangent(const struct fixed_corotated *
     law_add_volumetric(&t, &volume, law->lambda * gained, law->lambda);
     return t;
 }
+#endif

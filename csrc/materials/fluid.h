@@ -12,6 +12,33 @@
  * it parts without resistance, and presses again at its old volume.
  */
 #pragma once
+#include "materials/row.h"
+
+#define FLUID_PARAMETERS(P) \
+    P(bulk_modulus, "Pa", POSITIVE, "stiffness K = rho c^2 at rest") \
+    P(gamma, "1", -1, 20, false, false, "exponent of the pressure law; -1 or at least 1", .branches = MPM_BRANCHES) \
+    P(viscosity, "Pa s", NOT_NEGATIVE, "dynamic viscosity") \
+    P(tension, "flag", 0, 1, false, false, "1: stretched fluid pulls; 0: it tears without resistance", \
+      .branches = MPM_BRANCHES) \
+    DENSITY(P)
+
+struct fluid_parameters { FLUID_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *fluid_unfit(const double *values)
+{
+    const struct fluid_parameters *p = MPM_VALUES(fluid, values);
+    return p->gamma == -1 || p->gamma >= 1 ? NULL : "gamma must be -1 or >= 1";
+}
+
+static const mpm_law fluid_row = {
+    .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6,
+    MPM_ROW_PARAMETERS(fluid, FLUID_PARAMETERS), .unfit = MPM_UNFIT(fluid_unfit),
+    .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
+                 "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
+                 "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 
 struct fluid {
@@ -21,12 +48,12 @@ struct fluid {
     bool tears;               /* no tension */
 };
 
-INLINE struct fluid fluid_prepare(const double *values)
+INLINE struct fluid fluid_prepare(const struct fluid_parameters *p)
 {
-    const double power = values[1] - 1;
+    const double power = p->gamma - 1;
     const int whole = power == -2 || (power >= 0 && power < 8) ? (int)power : -1;
-    return (struct fluid){wide_set((real)values[0]), wide_set((real)values[1]), wide_set((real)values[2]),
-                          whole == power ? whole : -1, values[3] == 0};
+    return (struct fluid){wide_set((real)p->bulk_modulus), wide_set((real)p->gamma), wide_set((real)p->viscosity),
+                          whole == power ? whole : -1, p->tension == 0};
 }
 
 /** J^(1 - gamma), with gamma Psi/K and J - J^(1 - gamma) = -gamma p J/K. Near J = 1, the energy is of second order and
@@ -110,3 +137,4 @@ INLINE struct law_tangent fluid_tangent(const struct fluid *law, const wide e[DI
     law_add_volumetric(&t, &volume, K_gamma * pull * inverse, stiff * power * inverse * inverse);
     return t;
 }
+#endif

@@ -5,17 +5,15 @@
  */
 #include <string.h>
 
-#include "materials/flow_tangent.h"
 #include "materials/law_switch.h"
-#include "materials/moduli.h"
 #include "materials/prepared.h"
 
 void MPM_KERNEL(general_laws_prepare)(int law, union law_parameters *parameters, const mpm_material *material)
 {
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
-        parameters->name = name##_prepare(material->values); \
+        parameters->name = name##_prepare(MPM_VALUES(name, material->values)); \
         return;
         MPM_LAWS(CASE)
 #undef CASE
@@ -40,7 +38,7 @@ size_t MPM_KERNEL(general_laws_size)(int law)
 {
     enum { ALIGN = _Alignof(union law_parameters) }; /* rounded up to it, those of tiles may follow each other */
     static const size_t sizes[MPM_LAW_COUNT] = {
-#define SIZE(enumerator, name, kind, speed, tangent) \
+#define SIZE(enumerator, name, kind, speed, tangent, piola) \
     [enumerator] = (sizeof(struct name) + ALIGN - 1) / ALIGN * ALIGN,
         MPM_LAWS(SIZE)
 #undef SIZE
@@ -71,7 +69,7 @@ static bool agree(const mpm_material *material, const double *a, const double *b
 {
     for (int k = 0; k < material->varying; k++) {
         const int p = material->parameter[k];
-        const mpm_branches branches = law_rows[material->law].parameter[p].branches;
+        const mpm_branches branches = law_rows[material->law]->parameter[p].branches;
         const double special = branches == MPM_BRANCHES_AT_1;
         if (branches == MPM_BRANCHES ? a[p] != b[p] : branches && (a[p] == special) != (b[p] == special))
             return false;
@@ -196,7 +194,8 @@ NOINLINE void moduli_varying(const mpm_material *material, const struct law_tria
     { \
         *tangent = name##_tangent(&parameters->name, stretch, state, dt); \
     }
-#define CALLS(enumerator, name, kind, speed, tangent) \
+#define MAPPED_OR_MODULI MAPPED
+#define CALLS(enumerator, name, kind, speed, tangent, piola) \
     NOINLINE void name##_call_evaluate(const union law_parameters *parameters, const struct law_state *state, \
                                        const matrix *C, struct law_evaluation *evaluation) \
     { \
@@ -211,13 +210,14 @@ MPM_LAWS(CALLS)
 #undef MODULI
 #undef TANGENT
 #undef MAPPED
+#undef MAPPED_OR_MODULI
 #undef CALLS
 
 void MPM_KERNEL(general_laws_evaluate)(int law, const union law_parameters *parameters, const struct law_state *state,
                                        const matrix *C, struct law_evaluation *evaluation)
 {
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
         name##_call_evaluate(parameters, state, C, evaluation); \
         return;
@@ -239,7 +239,7 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
     name##_call_return_map(parameters, state, dt, C, limited); \
     return
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
         CALL_##kind(name);
         MPM_LAWS(CASE)
@@ -262,9 +262,10 @@ void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *param
     name##_call_tangent(parameters, stretch, state, dt, tangent); \
     return
 #define CALL_MAPPED CALL_TANGENT
+#define CALL_MAPPED_OR_MODULI CALL_TANGENT
 #define CALL_MODULI CALL_NO_TANGENT
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
         CALL_##tangent(name);
         MPM_LAWS(CASE)
@@ -280,12 +281,18 @@ void MPM_KERNEL(general_laws_moduli)(int law, const union law_parameters *parame
                                      struct law_moduli *moduli)
 {
     *moduli = (struct law_moduli){0};
+#define FIND_NO_TANGENT(name) break
+#define FIND_TANGENT FIND_NO_TANGENT
+#define FIND_MAPPED FIND_NO_TANGENT
+#define FIND_MODULI(name) \
+    name##_moduli(&parameters->name, trial, moduli); \
+    return
+#define FIND_MAPPED_OR_MODULI FIND_MODULI
     switch (law) {
-#define CASE(enumerator, name) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
-        name##_moduli(&parameters->name, trial, moduli); \
-        return;
-        MPM_MODULI_LAWS(CASE)
+        FIND_##tangent(name);
+        MPM_LAWS(CASE)
 #undef CASE
     case MPM_VARYING:
         moduli_varying(parameters->varying.material, trial, moduli);

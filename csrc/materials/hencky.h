@@ -8,6 +8,17 @@
  * H. Hencky, Z. Techn. Phys. 9 (1928) 215; L. Anand, J. Appl. Mech. 46 (1979) 78.
  */
 #pragma once
+#include "materials/row.h"
+
+struct hencky_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law hencky_row = {
+    .name = "hencky", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(hencky, ELASTIC_PARAMETERS),
+    .reference = "L. Anand, On H. Hencky's approximate strain-energy function for moderate deformations, "
+                 "Journal of Applied Mechanics 46 (1979) 78-82. doi:10.1115/1.3424532",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/hencky.h"
 
@@ -15,9 +26,14 @@ struct hencky {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
-INLINE struct hencky hencky_prepare(const double *values)
+INLINE struct hencky hencky_of(double E, double nu)
 {
-    return (struct hencky){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+    return (struct hencky){lame_mu(E, nu), lame_lambda(E, nu)};
+}
+
+INLINE struct hencky hencky_prepare(const struct hencky_parameters *p)
+{
+    return hencky_of(p->E, p->nu);
 }
 
 /* The response to a strain, with the elastic strain out of plane where `zz` is not NULL. The moduli are those along
@@ -122,3 +138,4 @@ INLINE struct law_tangent hencky_tangent(const struct hencky *law, const wide e[
     (void)state;
     return hencky_tangent_with(law, e, NULL);
 }
+#endif

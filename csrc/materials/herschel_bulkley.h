@@ -12,6 +12,30 @@
  * Kolloid-Z. 39 (1926) 291; Y. Yue et al., ACM TOG 34(5) (2015) 160.
  */
 #pragma once
+#include "materials/row.h"
+
+#define HERSCHEL_BULKLEY_PARAMETERS(P) \
+    P(bulk_modulus, "Pa", POSITIVE, "K") \
+    P(shear_modulus, "Pa", POSITIVE, "mu: elastic, before it flows") \
+    P(yield_stress, "Pa", NOT_NEGATIVE, "tau_y: shear stress at which it flows") \
+    P(consistency, "Pa s^n", NOT_NEGATIVE, "k: growth of the stress with the rate of shear", \
+      .branches = MPM_BRANCHES_AT_0) \
+    P(exponent, "1", 0.1, 10, false, false, "n: 1 Bingham, below 1 shear-thinning, above shear-thickening", \
+      .branches = MPM_BRANCHES_AT_1) \
+    DENSITY(P)
+
+struct herschel_bulkley_parameters { HERSCHEL_BULKLEY_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law herschel_bulkley_row = {
+    .name = "herschel_bulkley", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(herschel_bulkley, HERSCHEL_BULKLEY_PARAMETERS),
+    .fields = 1, .field = {STRETCH_OUT_OF_PLANE},
+    .reference = "Y. Yue, B. Smith, C. Batty, C. Zheng, E. Grinspun, Continuum foam: A material point method for "
+                 "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
 enum { HERSCHEL_BULKLEY_FZZ }; /* index in the history */
@@ -24,12 +48,12 @@ struct herschel_bulkley {
     bool is_viscous, is_newtonian; /* k > 0; n = 1 */
 };
 
-INLINE struct herschel_bulkley herschel_bulkley_prepare(const double *values)
+INLINE struct herschel_bulkley herschel_bulkley_prepare(const struct herschel_bulkley_parameters *p)
 {
-    const double mu = values[1], k = values[3], n = values[4];
+    const double mu = p->shear_modulus, k = p->consistency, n = p->exponent;
     return (struct herschel_bulkley){
-        .elastic = {wide_set((real)mu), wide_set((real)(values[0] - 2 * mu / 3))},
-        .yield = wide_set((real)values[2]),
+        .elastic = {wide_set((real)mu), wide_set((real)(p->bulk_modulus - 2 * mu / 3))},
+        .yield = wide_set((real)p->yield_stress),
         .consistency = wide_set((real)k),
         .ln_consistency = wide_log_any(wide_set((real)k)),
         .of_rate = wide_set((real)(n < 1 ? 1 / n : 1)),
@@ -91,3 +115,22 @@ INLINE struct law_evaluation herschel_bulkley_evaluate(const struct herschel_bul
     (void)velocity_gradient;
     return hencky_flow_evaluate(&law->elastic, state.F, state.history[HERSCHEL_BULKLEY_FZZ]);
 }
+
+/* n (tau - tau_y - drop) is d(k rate^n)/d(ln rate). */
+INLINE struct law_tangent herschel_bulkley_tangent(const struct herschel_bulkley *law, const wide stretch[DIM],
+                                                   const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu;
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, HERSCHEL_BULKLEY_FZZ));
+    FLOW_MAP(herschel_bulkley, law, t, dt);
+    const wide tau = wide_set((real)1.4142135623730951) * mu * t.length, excess = tau - law->yield;
+    const mask flows = t.strained & wide_less(zero, excess);
+    const wide drop = herschel_bulkley_drop(law, wide_select(flows, excess, one), mu * dt);
+    const wide viscous = wide_max(excess - drop, zero) * (law->of_viscous / law->of_rate);
+    const wide kept = wide_max(tau - drop, zero) / wide_select(flows, tau, one);
+    struct flow_slopes flow = flow_elastic(flow_bulk(&law->elastic));
+    flow.keep = wide_select(flows, kept, one);
+    flow.by_length = wide_select(flows, viscous / (viscous + wide_select(flows, drop, one)), one);
+    return flow_radial_tangent(&t, &mapped, mu, 3, &flow);
+}
+#endif

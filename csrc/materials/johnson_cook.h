@@ -25,6 +25,54 @@
  * rate of the step. So hardening, rate and temperature are those of the end of the step.
  */
 #pragma once
+#include "materials/row.h"
+
+#define JOHNSON_COOK_PARAMETERS(P) \
+    P(shear_modulus, "Pa", POSITIVE, "mu") \
+    P(bulk_modulus, "Pa", POSITIVE, "K = rho c0^2 at rest") \
+    P(s, "1", 0, 10, false, false, "growth of the shock speed with the particle velocity") \
+    P(grueneisen, "1", 0, 100, false, false, "Gamma: growth of the pressure with heat per volume") \
+    P(A, "Pa", POSITIVE, "yield stress") \
+    P(B, "Pa", NOT_NEGATIVE, "hardening") \
+    P(n, "1", 0.01, 10, false, false, "exponent of hardening") \
+    P(C, "1", 0, 10, false, false, "growth of the yield stress with the logarithm of the strain rate", \
+      .branches = MPM_BRANCHES_AT_0) \
+    P(reference_rate, "1/s", POSITIVE, "strain rate up to which that growth is none") \
+    P(m, "1", 0.01, 100, false, false, "exponent of thermal softening") \
+    P(reference_temperature, "K", POSITIVE, "temperature up to which nothing softens") \
+    P(melting_temperature, "K", POSITIVE, "temperature without strength") \
+    P(initial_temperature, "K", POSITIVE, "of new particles, at which they are at rest") \
+    P(heat_capacity, "J/(m3 K)", POSITIVE, "rho c, per rest volume") \
+    P(taylor_quinney, "1", 0, 1, false, false, "share of the plastic work that becomes heat") \
+    DENSITY(P)
+
+struct johnson_cook_parameters { JOHNSON_COOK_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *johnson_cook_unfit(const double *values)
+{
+    const struct johnson_cook_parameters *p = MPM_VALUES(johnson_cook, values);
+    return p->melting_temperature > p->reference_temperature
+               ? NULL
+               : "melting_temperature must be > reference_temperature";
+}
+
+static const mpm_law johnson_cook_row = {
+    .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(johnson_cook, JOHNSON_COOK_PARAMETERS), .unfit = MPM_UNFIT(johnson_cook_unfit),
+    .fields = 3,
+    .field = {
+        STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,
+        {"temperature", "K", MPM_SCALAR, .initial = 298, .low = 0, .high = INFINITY,
+         .initial_parameter = 1 + MPM_PLACE(johnson_cook, initial_temperature),
+         .heat_capacity = 1 + MPM_PLACE(johnson_cook, heat_capacity), .meaning = "temperature, raised by plastic work"},
+    },
+    .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
+                 "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
+                 "Ballistics (1983) 541-547.",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
 enum { JOHNSON_COOK_FZZ, JOHNSON_COOK_STRAIN, JOHNSON_COOK_TEMPERATURE }; /* index in the history */
@@ -39,19 +87,20 @@ struct johnson_cook {
     bool is_viscous;                      /* C > 0 */
 };
 
-INLINE struct johnson_cook johnson_cook_prepare(const double *values)
+INLINE struct johnson_cook johnson_cook_prepare(const struct johnson_cook_parameters *p)
 {
-    const double s = values[2], capacity = values[13];
+    const double s = p->s, capacity = p->heat_capacity;
     return (struct johnson_cook){
-        .mu = wide_set((real)values[0]), .bulk = wide_set((real)values[1]), .slope = wide_set((real)s),
+        .mu = wide_set((real)p->shear_modulus), .bulk = wide_set((real)p->bulk_modulus), .slope = wide_set((real)s),
         .steepest = wide_set((real)(s > 0.01 ? 0.8 / s : 80)),
-        .thermal = wide_set((real)(values[3] * capacity)), .initial = wide_set((real)values[12]),
-        .A = wide_set((real)values[4]), .B = wide_set((real)values[5]), .n = wide_set((real)values[6]),
-        .C = wide_set((real)values[7]), .m = wide_set((real)values[9]),
-        .inverse_rate = wide_set((real)(1 / values[8])),
-        .reference = wide_set((real)values[10]), .inverse_range = wide_set((real)(1 / (values[11] - values[10]))),
-        .heating = wide_set((real)(values[14] / capacity)),
-        .is_viscous = values[7] > 0,
+        .thermal = wide_set((real)(p->grueneisen * capacity)), .initial = wide_set((real)p->initial_temperature),
+        .A = wide_set((real)p->A), .B = wide_set((real)p->B), .n = wide_set((real)p->n),
+        .C = wide_set((real)p->C), .m = wide_set((real)p->m),
+        .inverse_rate = wide_set((real)(1 / p->reference_rate)),
+        .reference = wide_set((real)p->reference_temperature),
+        .inverse_range = wide_set((real)(1 / (p->melting_temperature - p->reference_temperature))),
+        .heating = wide_set((real)(p->taylor_quinney / capacity)),
+        .is_viscous = p->C > 0,
     };
 }
 
@@ -234,3 +283,56 @@ INLINE struct law_evaluation johnson_cook_evaluate(const struct johnson_cook *la
     hencky_bound_shear(&tangent, t.deviator, &r);
     return r;
 }
+
+/* The growth g of the plastic strain solves q_1 - 3 mu g = Y(g, q_1, J), the yield stress at the end of the step, which
+ * depends on q_1 and J by the heat of the step. Heat changes the pressure, too. */
+INLINE struct law_tangent johnson_cook_tangent(const struct johnson_cook *law, const wide stretch[DIM],
+                                               const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), three_mu = wide_set(3) * law->mu;
+    const wide tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200)), root = wide_set((real)1.2247448713915890);
+    const wide Fzz = state->history[JOHNSON_COOK_FZZ];
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, JOHNSON_COOK_FZZ));
+    struct johnson_cook_flow f = {
+        .J = johnson_cook_volume(t.state.J, Fzz), .strain = wide_max(state->history[JOHNSON_COOK_STRAIN], zero),
+        .temperature = state->history[JOHNSON_COOK_TEMPERATURE], .q1 = wide_set(FLOW_SHEAR) * law->mu * t.length};
+    if (law->is_viscous)
+        f.per_rate = law->inverse_rate / wide_max(dt, tiny);
+    f.y0 = f.J * johnson_cook_softening(law, f.temperature) *
+           wide_fma(law->B, johnson_cook_power(f.strain, law->n), law->A);
+    FLOW_MAP(johnson_cook, law, t, dt);
+    const wide strain = wide_max(t.state.history[JOHNSON_COOK_STRAIN], zero), g = strain - f.strain;
+    const mask flows = t.strained & wide_less(zero, g);
+    wide faster = one, quickens = zero;
+    if (law->is_viscous) {
+        const wide ln_rate = johnson_cook_ln_rate(&f, wide_max(g, tiny));
+        faster = wide_fma(law->C, ln_rate, one);
+        quickens = wide_select(wide_less(zero, ln_rate), law->C / wide_max(g, tiny), zero);
+    }
+    /* the yield stress, and its derivatives */
+    const wide T = t.state.history[JOHNSON_COOK_TEMPERATURE], H = (T - law->reference) * law->inverse_range;
+    const mask softens = wide_less(zero, H) & wide_less(H, one);
+    const wide soft = johnson_cook_softening(law, T), hardened = law->B * johnson_cook_power(strain, law->n);
+    const wide steep = law->m * (one - soft) * law->inverse_range / wide_select(softens, H, one);
+    const wide still = law->A + hardened, hardening = law->n * hardened / wide_max(strain, tiny);
+    const wide q = wide_fnma(three_mu, g, f.q1), by_heat = wide_select(softens, -f.J * steep * still * faster, zero);
+    const wide half_heat = half * law->heating;
+    const wide T_g = half_heat * (wide_fma(f.y0, faster, q) + g * (f.y0 * quickens - three_mu));
+    const wide T_q = half_heat * g, T_t = half_heat * g * f.y0 * faster;
+    const wide Y = f.J * soft * still * faster;
+    const wide Y_g = wide_fma(by_heat, T_g, f.J * soft * wide_fma(hardening, faster, still * quickens));
+    const wide fall = one / (three_mu + wide_select(flows, Y_g, zero));
+    const wide g_q = wide_fnma(by_heat, T_q, one) * fall, g_t = -wide_fma(by_heat, T_t, Y) * fall;
+    const wide per_L = wide_set(FLOW_SHEAR) * law->mu, heats = law->thermal * f.J;
+    /* mean stress -J (p_H + thermal (T - T_i)) */
+    const struct johnson_cook_cold cold = johnson_cook_compress(law, one - f.J);
+    const wide pressure = wide_fma(law->thermal, T - law->initial, cold.p);
+    const struct flow_slopes elastic = flow_elastic(f.J * wide_fma(f.J, cold.stiffness, -pressure));
+    const struct flow_slopes flow = {
+        .keep = wide_max(q, zero) / wide_select(flows, f.q1, one), .by_length = wide_fnma(three_mu, g_q, one),
+        .by_trace = -root * g_t, .mean_by_length = -heats * per_L * wide_fma(T_g, g_q, T_q),
+        .mean_by_trace = elastic.mean_by_trace - heats * wide_fma(T_g, g_t, T_t)};
+    const struct flow_slopes chosen = flow_select(flows, flow, elastic);
+    return flow_radial_tangent(&t, &mapped, law->mu, 3, &chosen);
+}
+#endif

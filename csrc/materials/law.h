@@ -5,11 +5,16 @@
  *
  * A law `x` is the file x.h with
  *
+ *     struct x_parameters  what a user gives, by name
+ *     x_row                its row of the registry (row.h): parameters, history, conditions, paper
+ *
+ * and, for kernels alone (#ifdef MPM_DIM),
+ *
  *     struct x             its prepared parameters
- *     x_prepare(values)    from the user's parameters, in the order of its row in laws.h
+ *     x_prepare(parameters)
  *     x_evaluate(law, state, velocity_gradient)
  *
- * one line in laws.h and one row in law_rows.h. An inelastic law has also
+ * and one line in laws.h. An inelastic law has also
  *
  *     x_return_map(law, &state, dt, velocity_gradient)
  *

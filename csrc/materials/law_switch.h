@@ -3,29 +3,9 @@
  * Calls a law of the registry by its index.
  */
 #pragma once
-#include "materials/cam_clay.h"
-#include "materials/corotated.h"
-#include "materials/drucker_prager.h"
-#include "materials/fibre_reinforced.h"
-#include "materials/fixed_corotated.h"
-#include "materials/fluid.h"
-#include "materials/hencky.h"
-#include "materials/herschel_bulkley.h"
-#include "materials/johnson_cook.h"
+#include "materials/each_law.h"
 #include "materials/law_rows.h"
-#include "materials/mohr_coulomb.h"
-#include "materials/mooney_rivlin.h"
-#include "materials/mu_i.h"
-#include "materials/nacc.h"
-#include "materials/neo_hookean.h"
-#include "materials/ogden.h"
-#include "materials/rigid.h"
-#include "materials/saint_venant_kirchhoff.h"
-#include "materials/sand.h"
-#include "materials/snow.h"
 #include "materials/user.h"
-#include "materials/viscoelastic.h"
-#include "materials/von_mises.h"
 
 /* Any law whose parameters vary over the particles. */
 struct varying {
@@ -33,7 +13,7 @@ struct varying {
 };
 
 union law_parameters {
-#define MEMBER(enumerator, name, kind, speed, tangent) struct name name;
+#define MEMBER(enumerator, name, kind, speed, tangent, piola) struct name name;
     MPM_LAWS(MEMBER)
 #undef MEMBER
     struct user user;
@@ -61,8 +41,8 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const m
 INLINE int law_history(const int law, const mpm_material *material)
 {
     if (law == MPM_VARYING)
-        return mpm_law_history(&law_rows[material->law], DIM) + material->varying;
-    return mpm_law_history(law == MPM_USER ? &material->user->row : &law_rows[law], DIM);
+        return mpm_law_history(law_rows[material->law], DIM) + material->varying;
+    return mpm_law_history(law == MPM_USER ? &material->user->row : law_rows[law], DIM);
 }
 
 /* Copies what a law keeps, so that the original stays in registers. */
@@ -72,7 +52,7 @@ INLINE void copy_law_state(const int law, const union law_parameters *parameters
     /* All of it where parameters vary: the number would be read from memory for every tile, whatever the law. */
     const int components = law == MPM_VARYING ? MPM_LAW_HISTORY
                            : law == MPM_USER  ? user_components(&parameters->user)
-                                              : mpm_law_history(&law_rows[law], DIM);
+                                              : mpm_law_history(law_rows[law], DIM);
     to->F = from->F;
     to->J = from->J;
     for (int c = 0; c < components; c++)
@@ -98,7 +78,7 @@ INLINE struct law_evaluation inlined_evaluate(const int law, const union law_par
         return name##_evaluate(&parameters->name, state, C);
 #define IF_GENERAL(enumerator, name)
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name)
+#define CASE(enumerator, name, kind, speed, tangent, piola) IF_##speed(enumerator, name)
         MPM_LAWS(CASE)
 #undef CASE
 #undef IF_FAST
@@ -110,7 +90,7 @@ INLINE struct law_evaluation inlined_evaluate(const int law, const union law_par
 /* Does the law keep J instead of F? */
 INLINE bool law_keeps_J(const int law)
 {
-    return law_rows[law].strain == MPM_KEEPS_J;
+    return law_rows[law]->strain == MPM_KEEPS_J;
 }
 
 /* The whole volume ratio over det F: the volume that was gained or lost inelastically. */
@@ -149,7 +129,7 @@ INLINE mask inlined_return_map(const int law, const union law_parameters *parame
         CALL_##kind(name);
 #define IF_GENERAL(enumerator, name, kind)
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) IF_##speed(enumerator, name, kind)
+#define CASE(enumerator, name, kind, speed, tangent, piola) IF_##speed(enumerator, name, kind)
         MPM_LAWS(CASE)
 #undef CASE
 #undef IF_FAST
@@ -178,12 +158,18 @@ INLINE struct law_tangent law_tangent_at(const int law, const union law_paramete
  * its waves by the largest |F^-T g|. */
 INLINE struct law_piola law_piola_at(const int law, const union law_parameters *parameters, matrix F)
 {
+#define CALL_NO_PIOLA(name) break
+#define CALL_PIOLA(name) return name##_piola(&parameters->name, F)
+#define CALL_INVERTS CALL_PIOLA
     switch (law) {
-#define CASE(enumerator, name, inverts) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
-        return name##_piola(&parameters->name, F);
-        MPM_PIOLA_LAWS(CASE)
+        CALL_##piola(name);
+        MPM_LAWS(CASE)
 #undef CASE
+#undef CALL_NO_PIOLA
+#undef CALL_PIOLA
+#undef CALL_INVERTS
     }
     const matrix cofactor = matrix_cofactor(F);
     const struct law_state state = {.F = F, .J = matrix_det_from(F, cofactor)};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registry of constitutive laws. A law has its own file, one line in the list here, one row in law_rows.h, and an
- * include in law_switch.h. The rest of the code knows a law by its row alone.
+ * The registry of constitutive laws. A law is one file (law.h) and one line in the list here. The rest of the code
+ * knows a law by its row alone.
  */
 #pragma once
 #include <mpm_user_law.h> /* in mpm/include: users compile against it */
 
 #include "run/fields.h"
 
-enum { MPM_LAW_PARAMETERS = 16, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
+enum { MPM_LAW_PARAMETERS = 48, MPM_LAW_FIELDS = 6, MPM_LAW_HISTORY = 24, MPM_USER_PARAMETERS = 64 };
 
 /** Values of a parameter for which the code of a law takes different branches. */
 typedef enum mpm_branches {
@@ -58,55 +58,50 @@ typedef struct mpm_law {
     bool kinked;          /* the slope of its stress jumps; automatic steps take a smaller share of the bound */
     double J_low, J_high; /* the range of J beyond which a step is called unstable */
     int parameters;       /* the last is the density, which the law does not get */
-    mpm_parameter parameter[MPM_LAW_PARAMETERS];
+    const mpm_parameter *parameter;
     int fields;           /* of its history, with at most MPM_LAW_HISTORY components in total */
     mpm_history_field field[MPM_LAW_FIELDS];
+    const char *(*unfit)(const double *values); /* the first condition that its parameters break together, in words;
+                                                 * NULL if they meet all, or if the law has none */
     const char *reference;
 } mpm_law;
 
-/** X(enumerator, name, kind, speed, tangent): every law, in the order of its index. An INELASTIC law has a return map.
- *  All laws but those with NO_TANGENT can take implicit steps. A TANGENT is that of an energy, whose return map, if
- *  there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). MODULI are those of an
- *  energy that includes the return map and has axes of its own (moduli.h). All laws are compiled once per kernel set,
- *  and share one sweep, which selects the law at run time. FAST laws are compiled into the sweeps of steps as well:
- *  those are up to 6 % faster, have the same bits, and take seconds to compile. */
+/** X(enumerator, name, kind, speed, tangent, piola): every law, in the order of its index. Its file, which each_law.h
+ *  includes, and its functions have its `name`.
+ *
+ *  kind     An INELASTIC law has a return map.
+ *  speed    All laws are compiled once per kernel set, and share one sweep, which selects the law at run time. FAST
+ *           laws are compiled into the sweeps of steps as well: those are up to 6 % faster, have the same bits, and
+ *           take seconds to compile.
+ *  tangent  All laws but those with NO_TANGENT can take implicit steps. A TANGENT is that of an energy, whose return
+ *           map, if there is one, acts after the step; a MAPPED one includes the return map (flow_tangent.h). MODULI
+ *           are those of an energy that includes the return map and has axes of its own (moduli.h). A law that is
+ *           MAPPED_OR_MODULI has axes of its own where a parameter turns them.
+ *  piola    A law with PIOLA has x_piola (law.h). One that INVERTS has it, too, and is finite for any F. */
 #define MPM_LAWS(X) \
-    X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT) \
-    X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT) \
-    X(MPM_FLUID, fluid, ELASTIC, FAST, TANGENT) \
-    X(MPM_SNOW, snow, INELASTIC, FAST, TANGENT) \
-    X(MPM_SAND, sand, INELASTIC, FAST, MAPPED) \
-    X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_NACC, nacc, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_MU_I, mu_i, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, MODULI) \
-    X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT) \
-    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI) \
-    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED) \
-    X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT)
+    X(MPM_FIXED_COROTATED, fixed_corotated, ELASTIC, FAST, TANGENT, INVERTS) \
+    X(MPM_NEO_HOOKEAN, neo_hookean, ELASTIC, FAST, TANGENT, PIOLA) \
+    X(MPM_FLUID, fluid, ELASTIC, FAST, TANGENT, NO_PIOLA) \
+    X(MPM_SNOW, snow, INELASTIC, FAST, TANGENT, NO_PIOLA) \
+    X(MPM_SAND, sand, INELASTIC, FAST, MAPPED, NO_PIOLA) \
+    X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, ELASTIC, GENERAL, TANGENT, INVERTS) \
+    X(MPM_HENCKY, hencky, ELASTIC, GENERAL, TANGENT, NO_PIOLA) \
+    X(MPM_MOONEY_RIVLIN, mooney_rivlin, ELASTIC, GENERAL, TANGENT, NO_PIOLA) \
+    X(MPM_VON_MISES, von_mises, INELASTIC, GENERAL, MAPPED_OR_MODULI, NO_PIOLA) \
+    X(MPM_NACC, nacc, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_DRUCKER_PRAGER, drucker_prager, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_MOHR_COULOMB, mohr_coulomb, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_CAM_CLAY, cam_clay, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_MU_I, mu_i, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_HERSCHEL_BULKLEY, herschel_bulkley, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_VISCOELASTIC, viscoelastic, INELASTIC, GENERAL, MODULI, NO_PIOLA) \
+    X(MPM_COROTATED, corotated, ELASTIC, GENERAL, TANGENT, INVERTS) \
+    X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT, NO_PIOLA) \
+    X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI, NO_PIOLA) \
+    X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
+    X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)
 
-/** X(enumerator, name, inverts): the laws that have x_piola (law.h). Those that are finite for any F INVERT. */
-#define MPM_PIOLA_LAWS(X) \
-    X(MPM_FIXED_COROTATED, fixed_corotated, true) \
-    X(MPM_NEO_HOOKEAN, neo_hookean, false) \
-    X(MPM_SAINT_VENANT_KIRCHHOFF, saint_venant_kirchhoff, true) \
-    X(MPM_COROTATED, corotated, true)
-
-/** X(enumerator, name): the laws that have x_moduli (law.h): always, or where a parameter turns their axes. */
-#define MPM_MODULI_LAWS(X) \
-    X(MPM_VON_MISES, von_mises) \
-    X(MPM_VISCOELASTIC, viscoelastic) \
-    X(MPM_FIBRE_REINFORCED, fibre_reinforced)
-
-#define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent) enumerator,
+#define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent, piola) enumerator,
 /* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */
 enum { MPM_LAWS(MPM_LAW_ENUMERATOR) MPM_LAW_COUNT, MPM_USER = MPM_LAW_COUNT, MPM_VARYING };
 #undef MPM_LAW_ENUMERATOR
@@ -138,7 +133,7 @@ static inline bool mpm_laws_inelastic(int index)
 {
     enum { ELASTIC, INELASTIC };
     switch (index) {
-#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent) \
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
         return kind == INELASTIC;
         MPM_LAWS(MPM_LAW_CASE)
@@ -153,14 +148,15 @@ typedef enum mpm_law_tangent {
     MPM_LAW_NO_TANGENT,
     MPM_LAW_TANGENT, /* derivatives of an energy */
     MPM_LAW_MAPPED,  /* derivatives of the stress after the return map; there need be no energy */
-    MPM_LAW_MODULI   /* derivatives of an energy with axes of its own */
+    MPM_LAW_MODULI,  /* derivatives of an energy with axes of its own */
+    MPM_LAW_MAPPED_OR_MODULI = MPM_LAW_MAPPED /* MPM_LAW_MODULI with some parameters (mpm_material_has_moduli) */
 } mpm_law_tangent;
 
 /** That of law `index`; likewise. */
 static inline mpm_law_tangent mpm_laws_tangent(int index)
 {
     switch (index) {
-#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent) \
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
         return MPM_LAW_##tangent;
         MPM_LAWS(MPM_LAW_CASE)
@@ -170,14 +166,30 @@ static inline mpm_law_tangent mpm_laws_tangent(int index)
     }
 }
 
+/** Has law `index` x_piola? */
+static inline bool mpm_laws_piola(int index)
+{
+    enum { NO_PIOLA, PIOLA, INVERTS };
+    switch (index) {
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent, piola) \
+    case enumerator: \
+        return piola != NO_PIOLA;
+        MPM_LAWS(MPM_LAW_CASE)
+#undef MPM_LAW_CASE
+    default:
+        return false;
+    }
+}
+
 /** Is law `index` finite for any F, so that its inverted elements recover? */
 static inline bool mpm_laws_invert(int index)
 {
+    enum { NO_PIOLA, PIOLA, INVERTS };
     switch (index) {
-#define MPM_LAW_CASE(enumerator, name, inverts) \
+#define MPM_LAW_CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
-        return inverts;
-        MPM_PIOLA_LAWS(MPM_LAW_CASE)
+        return piola == INVERTS;
+        MPM_LAWS(MPM_LAW_CASE)
 #undef MPM_LAW_CASE
     default:
         return false;
@@ -186,6 +198,10 @@ static inline bool mpm_laws_invert(int index)
 
 /** Row `index` of the registry, 0 <= index < MPM_LAW_COUNT. MPM_USER has one with what its laws have in common. */
 const mpm_law *mpm_laws_get(int index);
+
+/** The first condition that the parameters of a law break together, in words; NULL if they meet all. `values` are those
+ *  of its row without the density, each within its range. */
+const char *mpm_laws_unfit(int index, const double *values);
 
 /** The number of components of a law's history. */
 static inline int mpm_law_history(const mpm_law *law, int dim)

@@ -15,8 +15,35 @@
  * 105.
  */
 #pragma once
+#include "materials/row.h"
+
+#define MOHR_COULOMB_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    FRICTION_ANGLE(P) \
+    P(dilation_angle_deg, "deg", 0, 90, false, true, "psi: angle of dilation") \
+    P(cohesion, "Pa", NOT_NEGATIVE, "shear strength without pressure") \
+    DENSITY(P)
+
+struct mohr_coulomb_parameters { MOHR_COULOMB_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *mohr_coulomb_unfit(const double *values)
+{
+    const struct mohr_coulomb_parameters *p = MPM_VALUES(mohr_coulomb, values);
+    return p->dilation_angle_deg <= p->friction_angle_deg ? NULL : "dilation_angle_deg must be <= friction_angle_deg";
+}
+
+static const mpm_law mohr_coulomb_row = {
+    .name = "mohr_coulomb", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(mohr_coulomb, MOHR_COULOMB_PARAMETERS), .unfit = MPM_UNFIT(mohr_coulomb_unfit),
+    .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+    .reference = "E. A. de Souza Neto, D. Peric, D. R. J. Owen, Computational Methods for Plasticity, Wiley "
+                 "(2008), section 8.2. doi:10.1002/9780470694626",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/angle.h"
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
-#include "materials/sand.h"
 
 enum { MOHR_COULOMB_JP, MOHR_COULOMB_FZZ, MOHR_COULOMB_GAP }; /* index in the history */
 
@@ -32,21 +59,21 @@ struct mohr_coulomb {
     wide apex;               /* strain along each axis where grains part */
 };
 
-INLINE struct mohr_coulomb mohr_coulomb_prepare(const double *values)
+INLINE struct mohr_coulomb mohr_coulomb_prepare(const struct mohr_coulomb_parameters *p)
 {
-    const double E = values[0], nu = values[1], mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
+    const double E = p->E, nu = p->nu, mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
     double s, cosine, d, unused;
-    sand_angle(values[2] * (3.14159265358979323846 / 180), &s, &cosine);
-    sand_angle(values[3] * (3.14159265358979323846 / 180), &d, &unused);
+    angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &s, &cosine);
+    angle_sine_cosine(p->dilation_angle_deg * (3.14159265358979323846 / 180), &d, &unused);
     const double first = 2 * mu * (1 + s) * (1 + d), third = 2 * mu * (1 - s) * (1 - d), both = 4 * lambda * s * d;
-    const double tip = values[4] * cosine / s;
+    const double tip = p->cohesion * cosine / s;
     return (struct mohr_coulomb){
         .elastic = {wide_set((real)mu), wide_set((real)lambda)},
         .bulk3 = wide_set((real)(E / (1 - 2 * nu))),
         .tensile = wide_set((real)(2 * mu * (1 + s))),
         .pressed = wide_set((real)(2 * mu * (1 - s))),
         .volume = wide_set((real)(2 * lambda * s)),
-        .cohesion = wide_set((real)(2 * values[4] * cosine)),
+        .cohesion = wide_set((real)(2 * p->cohesion * cosine)),
         .tip = wide_set((real)tip),
         .inner = wide_set((real)(3 * s / __builtin_sqrt(3 + s * s))),
         .along = wide_set((real)(1 + d)),
@@ -193,3 +220,81 @@ INLINE struct law_evaluation mohr_coulomb_evaluate(const struct mohr_coulomb *la
     (void)velocity_gradient;
     return hencky_flow_evaluate(&law->elastic, state.F, state.history[MOHR_COULOMB_FZZ]);
 }
+
+/* de'_r/de_s of principal strains in descending order. */
+INLINE void mohr_coulomb_slopes(const struct mohr_coulomb *law, const struct mohr_coulomb_strain *r, wide E[3][3])
+{
+    const wide zero = wide_set(0), half = wide_set((real)0.5), two_V = law->volume + law->volume;
+    const mask right = r->yields & wide_less_equal(r->high, r->middle);
+    const mask left = r->yields & mask_not(right) & wide_less_equal(r->middle, r->low);
+    const mask edge = right | left;
+    /* by how much the flow grows with each strain */
+    const wide f[3] = {
+        wide_select(right, law->right * (law->tensile + two_V),
+                    wide_select(left, law->left * (law->tensile + law->tensile + two_V),
+                                law->plane * (law->tensile + law->volume))),
+        wide_select(right, law->right * (law->tensile + two_V),
+                    wide_select(left, law->left * (two_V - law->pressed), law->plane * law->volume)),
+        wide_select(right, law->right * (two_V - law->pressed - law->pressed),
+                    wide_select(left, law->left * (two_V - law->pressed), law->plane * (law->volume - law->pressed)))};
+    const wide flow[3] = {wide_select(right, half * law->along, law->along),
+                          wide_select(right, half * law->along, wide_select(left, -half * law->across, zero)),
+                          wide_select(left, -half * law->across, -law->across)};
+    UNROLL for (int i = 0; i < 3; i++)
+        UNROLL for (int j = 0; j < 3; j++) {
+            /* equal strains of an edge share what changes */
+            const bool of_right = i < 2 && j < 2, of_left = i > 0 && j > 0;
+            const wide own = wide_set(i == j);
+            wide kept = wide_select(right, of_right ? half : own, wide_select(left, of_left ? half : own, own));
+            kept = wide_fnma(flow[i], f[j], wide_select(edge, kept, own));
+            E[i][j] = wide_select(r->parts, zero, wide_select(r->yields, kept, wide_set(i == j)));
+        }
+}
+
+INLINE struct law_tangent mohr_coulomb_tangent(const struct mohr_coulomb *law, const wide stretch[DIM],
+                                               const struct law_state *state, wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), two_mu = law->elastic.mu + law->elastic.mu;
+    const wide lift = wide_set((real)(1.0 / 3)) * wide_log_any(state->history[MOHR_COULOMB_GAP]);
+    const wide zz = flow_zz(state, MOHR_COULOMB_FZZ);
+    struct flow_trial t = flow_trial_of(stretch, state, 3, zz);
+    FLOW_MAP(mohr_coulomb, law, t, dt);
+    wide e[3], E[3][3], place[DIM][3], D[DIM][DIM], shear[LAW_PAIRS];
+    UNROLL for (int i = 0; i < 3; i++)
+        e[i] = lift + (i < DIM ? wide_log(t.s[i % DIM]) : zz);
+    const wide upper = wide_max(e[0], e[1]), lower = wide_min(e[0], e[1]);
+    const struct mohr_coulomb_strain r = mohr_coulomb_map(
+        law, wide_max(upper, e[2]), wide_max(lower, wide_min(upper, e[2])), wide_min(lower, e[2]));
+    mohr_coulomb_slopes(law, &r, E);
+    /* place[i][r] is 1 where axis i is the r-th of the descending order, else 0; the first of equal ones comes first */
+    UNROLL for (int i = 0; i < DIM; i++) {
+        wide rank = zero;
+        UNROLL for (int j = 0; j < 3; j++)
+            if (j != i)
+                rank += wide_select(j < i ? wide_less_equal(e[i], e[j]) : wide_less(e[i], e[j]), one, zero);
+        UNROLL for (int k = 0; k < 3; k++) {
+            const wide off = rank - wide_set((real)k);
+            place[i][k] = wide_select(wide_less(off * off, wide_set((real)0.25)), one, zero);
+        }
+    }
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = 0; j < DIM; j++) {
+            wide own = zero, sum = zero;
+            UNROLL for (int a = 0; a < 3; a++)
+                UNROLL for (int b = 0; b < 3; b++) {
+                    own = wide_fma(place[i][a] * place[j][b], E[a][b], own);
+                    sum = wide_fma(place[j][b], E[a][b], sum);
+                }
+            D[i][j] = wide_fma(two_mu, own, law->elastic.lambda * sum);
+        }
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i + 1; j < DIM; j++) {
+            const wide gap = e[i] - e[j], change = mapped.tau.m[i][i] - mapped.tau.m[j][j];
+            const mask apart = wide_less(wide_set(0), wide_abs(gap));
+            const wide quotient = change / wide_select(apart, gap, one);
+            const wide found = wide_select(apart, quotient, D[i][i] - D[i][j]);
+            shear[LAW_PAIR(i, j)] = wide_min(wide_max(found, zero), two_mu);
+        }
+    return flow_definite(flow_tangent(&t, &mapped, D, shear));
+}
+#endif

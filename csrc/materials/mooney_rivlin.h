@@ -11,6 +11,33 @@
  * neo-Hookean. Ciarlet & Geymonat, C. R. Acad. Sci. Paris II 295 (1982) 423.
  */
 #pragma once
+#include "materials/row.h"
+
+#define MOONEY_RIVLIN_PARAMETERS(P) \
+    P(c10, "Pa", POSITIVE, "half the shear modulus that goes with I1") \
+    P(c01, "Pa", NOT_NEGATIVE, "half the shear modulus that goes with I2") \
+    P(bulk_modulus, "Pa", POSITIVE, "bulk modulus at rest") \
+    DENSITY(P)
+
+struct mooney_rivlin_parameters { MOONEY_RIVLIN_PARAMETERS(MPM_MEMBER) };
+
+/* Polyconvexity. */
+static inline const char *mooney_rivlin_unfit(const double *values)
+{
+    const struct mooney_rivlin_parameters *p = MPM_VALUES(mooney_rivlin, values);
+    const double slack = 1 - 1e-12; /* rounding, where a limit is computed from other parameters */
+    return p->bulk_modulus >= (4 * p->c10 + 16 * p->c01) / 3 * slack ? NULL
+                                                                      : "bulk_modulus must be >= 4/3 c10 + 16/3 c01";
+}
+
+static const mpm_law mooney_rivlin_row = {
+    .name = "mooney_rivlin", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(mooney_rivlin, MOONEY_RIVLIN_PARAMETERS), .unfit = MPM_UNFIT(mooney_rivlin_unfit),
+    .reference = "P. G. Ciarlet, G. Geymonat, Sur les lois de comportement en elasticite non lineaire "
+                 "compressible, Comptes Rendus de l'Academie des Sciences Paris, Serie II 295 (1982) 423-426.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/strain.h"
 
@@ -19,9 +46,9 @@ struct mooney_rivlin {
     wide c, d;     /* volumetric [Pa] */
 };
 
-INLINE struct mooney_rivlin mooney_rivlin_prepare(const double *values)
+INLINE struct mooney_rivlin mooney_rivlin_prepare(const struct mooney_rivlin_parameters *p)
 {
-    const double c10 = values[0], c01 = values[1], lambda = values[2] - 4 * (c10 + c01) / 3, c = lambda / 4 - c01;
+    const double c10 = p->c10, c01 = p->c01, lambda = p->bulk_modulus - 4 * (c10 + c01) / 3, c = lambda / 4 - c01;
     return (struct mooney_rivlin){wide_set((real)c10), wide_set((real)c01), wide_set((real)c),
                                   wide_set((real)(2 * c10 + 4 * c01 + 2 * c))};
 }
@@ -98,3 +125,4 @@ INLINE struct law_tangent mooney_rivlin_tangent(const struct mooney_rivlin *law,
                        wide_fma(law->d * inverse, inverse, law->c + law->c));
     return t;
 }
+#endif

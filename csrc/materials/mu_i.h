@@ -16,6 +16,35 @@
  * 779 (2015) 483; gaps as in Tampubolon et al., ACM TOG 36(4) (2017) 105.
  */
 #pragma once
+#include "materials/row.h"
+
+#define MU_I_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    P(mu_1, "1", POSITIVE, "friction of slow flow") \
+    P(mu_2, "1", POSITIVE, "friction of fast flow") \
+    P(I_0, "1", POSITIVE, "inertial number halfway between the two") \
+    P(grain_diameter, "m", POSITIVE, "diameter of the grains") \
+    P(grain_density, "kg/m3", POSITIVE, "density of the grains themselves") \
+    DENSITY(P)
+
+struct mu_i_parameters { MU_I_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *mu_i_unfit(const double *values)
+{
+    const struct mu_i_parameters *p = MPM_VALUES(mu_i, values);
+    return p->mu_2 >= p->mu_1 ? NULL : "mu_2 must be >= mu_1";
+}
+
+static const mpm_law mu_i_row = {
+    .name = "mu_i", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(mu_i, MU_I_PARAMETERS), .unfit = MPM_UNFIT(mu_i_unfit),
+    .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+    .reference = "P. Jop, Y. Forterre, O. Pouliquen, A constitutive law for dense granular flows, Nature 441 "
+                 "(2006) 727-730. doi:10.1038/nature04801",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
 enum { MU_I_JP, MU_I_FZZ, MU_I_GAP }; /* index in the history */
@@ -27,14 +56,14 @@ struct mu_i {
     wide pace;            /* Q = I_0/(d sqrt(rho_s)): rate over sqrt(p) at which I = I_0 */
 };
 
-INLINE struct mu_i mu_i_prepare(const double *values)
+INLINE struct mu_i mu_i_prepare(const struct mu_i_parameters *p)
 {
     return (struct mu_i){
-        .elastic = hencky_prepare(values),
-        .bulk = wide_set((real)(values[0] / (3 * (1 - 2 * values[1])))),
-        .least = wide_set((real)values[2]),
-        .range = wide_set((real)(values[3] - values[2])),
-        .pace = wide_set((real)(values[4] / (values[5] * __builtin_sqrt(values[6])))),
+        .elastic = hencky_of(p->E, p->nu),
+        .bulk = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
+        .least = wide_set((real)p->mu_1),
+        .range = wide_set((real)(p->mu_2 - p->mu_1)),
+        .pace = wide_set((real)(p->I_0 / (p->grain_diameter * __builtin_sqrt(p->grain_density)))),
     };
 }
 
@@ -81,3 +110,32 @@ INLINE struct law_evaluation mu_i_evaluate(const struct mu_i *law, struct law_st
     (void)velocity_gradient;
     return hencky_flow_evaluate(&law->elastic, state.F, state.history[MU_I_FZZ]);
 }
+
+/* The change x of the shear stress solves x^2 + (R + range p - S) x - R S = 0 (mu_i.h), R = mu dt Q sqrt(p). */
+INLINE struct law_tangent mu_i_tangent(const struct mu_i *law, const wide stretch[DIM], const struct law_state *state,
+                                       wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), mu = law->elastic.mu, K = law->bulk;
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, MU_I_FZZ));
+    FLOW_MAP(mu_i, law, t, dt);
+    const wide root2 = wide_set((real)1.4142135623730951), tau = root2 * mu * t.length;
+    const wide p = -K * (t.trace + wide_log_any(state->history[MU_I_GAP])), S = wide_fnma(law->least, p, tau);
+    const mask parts = wide_less_equal(p, zero), slides = t.strained & wide_less(zero, p) & wide_less(zero, S);
+    const wide press = wide_select(slides, p, one), reach = mu * dt * law->pace * wide_sqrt(press);
+    const wide linear = wide_fma(law->range, p, reach - S), product = reach * S;
+    const wide root = wide_sqrt(wide_max(wide_fma(linear, linear, wide_set(4) * product), zero));
+    const mask grows = wide_less(zero, linear);
+    const wide x = wide_select(grows, (product + product) / wide_select(grows, linear + root, one),
+                               half * (root - linear));
+    const wide whole = wide_select(slides & wide_less(zero, root), root, one), R_p = half * reach / press;
+    const wide x_tau = (x + reach) / whole;
+    const wide x_p = (R_p * S - law->least * reach - (R_p + law->range + law->least) * x) / whole;
+    const struct flow_slopes elastic = flow_elastic(K);
+    const struct flow_slopes sliding = {
+        .keep = wide_max(tau - x, zero) / wide_select(slides, tau, one), .by_length = one - x_tau,
+        .by_trace = K * x_p / (root2 * mu), .mean_by_length = zero, .mean_by_trace = K};
+    const struct flow_slopes parted = {zero, zero, zero, zero, zero};
+    const struct flow_slopes flow = flow_select(parts, parted, flow_select(slides, sliding, elastic));
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, 3, &flow));
+}
+#endif

@@ -18,7 +18,36 @@
  * Traces and deviators are those of three dimensions. In plane strain the elastic stretch out of plane is kept: Fzz.
  */
 #pragma once
-#include "materials/sand.h"
+#include "materials/row.h"
+
+#define NACC_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    FRICTION_ANGLE(P) \
+    P(cohesion, "1", NOT_NEGATIVE, "beta: tensile over compressive strength") \
+    P(hardening, "1", NOT_NEGATIVE, "xi: growth of the strength with consolidation") \
+    P(consolidation, "1", -10, 10, false, false, "alpha of new particles; below 0: consolidated") \
+    DENSITY(P)
+
+struct nacc_parameters { NACC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law nacc_row = {
+    .name = "nacc", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(nacc, NACC_PARAMETERS),
+    .fields = 3,
+    .field = {
+        PLASTIC_VOLUME_RATIO,
+        STRETCH_OUT_OF_PLANE,
+        {"alpha", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
+         .initial_parameter = 1 + MPM_PLACE(nacc, consolidation),
+         .meaning = "state of consolidation: the lower, the stronger"},
+    },
+    .reference = "J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao, C. Jiang, CD-MPM: continuum damage material point "
+                 "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
+                 "doi:10.1145/3306346.3322949",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/angle.h"
+#include "materials/flow_tangent.h"
 #include "math/singular.h"
 #include "math/spectrum.h"
 
@@ -31,18 +60,18 @@ struct nacc {
     wide hardening; /* xi */
 };
 
-INLINE struct nacc nacc_prepare(const double *values)
+INLINE struct nacc nacc_prepare(const struct nacc_parameters *p)
 {
     double sine, cosine;
-    sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
+    angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
     const double M = 6 * sine / (3 - sine);
     return (struct nacc){
-        .mu = lame_mu(values[0], values[1]),
-        .kappa = wide_set((real)(values[0] / (3 * (1 - 2 * values[1])))),
+        .mu = lame_mu(p->E, p->nu),
+        .kappa = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
         .M2 = wide_set((real)(M * M)),
-        .beta = wide_set((real)values[3]),
-        .shear = wide_set((real)(1.5 * (1 + 2 * values[3]))),
-        .hardening = wide_set((real)values[4]),
+        .beta = wide_set((real)p->cohesion),
+        .shear = wide_set((real)(1.5 * (1 + 2 * p->cohesion))),
+        .hardening = wide_set((real)p->hardening),
     };
 }
 
@@ -219,3 +248,50 @@ INLINE struct law_evaluation nacc_evaluate(const struct nacc *law, struct law_st
     r.damping = zero;
     return r;
 }
+
+/* With b_i = s_i^2, m their mean and d = b - m, the map gives b' = c d + m (nacc.h), beyond a tip a constant pressure:
+ *
+ *     tau_i = mu J'^(-2/3) c d_i + kappa/2 (J'^2 - 1),  J'^2 = prod b'_i
+ *     d ln c = (M^2 (p_0 + tip - 2 p) dp/room + 4/3 tr de - d|d|^2/|d|^2)/2,  dp = -kappa J^2 tr de  where it slides
+ *     db_i = 2 b_i de_i,  d|d|^2 = 4 sum b_i d_i de_i */
+INLINE struct law_tangent nacc_tangent(const struct nacc *law, const wide stretch[DIM], const struct law_state *state,
+                                       wide dt)
+{
+    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), third = wide_set((real)(1.0 / 3));
+    const wide two_thirds = third + third, tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200));
+    struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, NACC_FZZ));
+    const struct nacc_strain b = nacc_strain_of(&t.state);
+    const struct nacc_trial yield = nacc_trial_of(law, &b, state->history[NACC_ALPHA]);
+    FLOW_MAP(nacc, law, t, dt);
+    const struct nacc_strain after = nacc_strain_of(&t.state);
+    const wide c = nacc_scale(&yield), kept = wide_select(yield.pressed | yield.torn, zero, one);
+    const wide J2 = after.J * after.J, mu = law->mu * after.shrink;
+    const wide length2 = wide_fma(b.zz, b.zz, matrix_dot(b.deviator, b.deviator));
+    const wide whole = wide_select(yield.slides, wide_max(length2, tiny), one);
+    const wide least = wide_set(REAL_EPSILON) * law->M2 * yield.p0 * yield.p0;
+    const wide room = wide_select(yield.slides, wide_max(yield.room, least), one);
+    const wide slope = law->M2 * (yield.p0 + yield.tip - yield.p - yield.p) * law->kappa * b.J * b.J / room;
+    wide D[DIM][DIM], shear[LAW_PAIRS];
+    UNROLL for (int j = 0; j < DIM; j++) {
+        const wide grown = b.deviator.m[j][j] + b.mean, moved = two_thirds * grown; /* dm */
+        const wide by_length = wide_set(2) * grown * b.deviator.m[j][j] / whole;
+        const wide dc = c * wide_select(yield.slides, half * (two_thirds + two_thirds - slope) - by_length, zero);
+        wide ln_J2 = zero, db[DIM]; /* of b' */
+        UNROLL for (int i = 0; i < DIM; i++) {
+            db[i] = wide_fnma(c, moved, dc * b.deviator.m[i][i]);
+            if (i == j)
+                db[i] = wide_fma(c, grown + grown, db[i]);
+            ln_J2 += (db[i] + moved) / wide_max(after.deviator.m[i][i] + after.mean, tiny);
+        }
+        if (DIM == 2)
+            ln_J2 += (wide_fnma(c, moved, dc * b.zz) + moved) / wide_max(after.zz + after.mean, tiny);
+        const wide pull = half * law->kappa * J2 * ln_J2;
+        UNROLL for (int i = 0; i < DIM; i++)
+            D[i][j] = kept * wide_fma(mu, wide_fnma(third * ln_J2 * c, b.deviator.m[i][i], db[i]), pull);
+    }
+    UNROLL for (int i = 0; i < DIM; i++)
+        UNROLL for (int j = i + 1; j < DIM; j++)
+            shear[LAW_PAIR(i, j)] = mu * c * (t.s[i] + t.s[j]) / hencky_slope(t.s[i], t.s[j]);
+    return flow_definite(flow_tangent(&t, &mapped, D, shear));
+}
+#endif

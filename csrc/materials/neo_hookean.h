@@ -9,6 +9,17 @@
  * It needs one determinant, one logarithm, no decomposition, and J > 0.
  */
 #pragma once
+#include "materials/row.h"
+
+struct neo_hookean_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law neo_hookean_row = {
+    .name = "neo_hookean", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(neo_hookean, ELASTIC_PARAMETERS),
+    .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
+                 "Cambridge University Press (2008), chapter 6.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/strain.h"
 
@@ -16,9 +27,14 @@ struct neo_hookean {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
-INLINE struct neo_hookean neo_hookean_prepare(const double *values)
+INLINE struct neo_hookean neo_hookean_of(double E, double nu)
 {
-    return (struct neo_hookean){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+    return (struct neo_hookean){lame_mu(E, nu), lame_lambda(E, nu)};
+}
+
+INLINE struct neo_hookean neo_hookean_prepare(const struct neo_hookean_parameters *p)
+{
+    return neo_hookean_of(p->E, p->nu);
 }
 
 INLINE struct law_evaluation neo_hookean_evaluate(const struct neo_hookean *law, struct law_state state,
@@ -81,3 +97,4 @@ INLINE struct law_tangent neo_hookean_tangent(const struct neo_hookean *law, con
     t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
     return t;
 }
+#endif

@@ -10,6 +10,40 @@
  * R. W. Ogden, Proc. R. Soc. Lond. A 326 (1972) 565; 328 (1972) 567 (compressible).
  */
 #pragma once
+#include "materials/row.h"
+
+#define OGDEN_PARAMETERS(P) \
+    P(mu_1, "Pa", ANY_NUMBER, "modulus of the first term; mu_1 alpha_1 > 0", .branches = MPM_BRANCHES_AT_0) \
+    P(alpha_1, "1", -50, 50, false, false, "exponent of the first term") \
+    P(mu_2, "Pa", ANY_NUMBER, "modulus of the second term; mu_2 alpha_2 >= 0", .branches = MPM_BRANCHES_AT_0) \
+    P(alpha_2, "1", -50, 50, false, false, "exponent of the second term") \
+    P(mu_3, "Pa", ANY_NUMBER, "modulus of the third term; mu_3 alpha_3 >= 0", .branches = MPM_BRANCHES_AT_0) \
+    P(alpha_3, "1", -50, 50, false, false, "exponent of the third term") \
+    P(bulk_modulus, "Pa", POSITIVE, "bulk modulus at rest") \
+    DENSITY(P)
+
+struct ogden_parameters { OGDEN_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *ogden_unfit(const double *values)
+{
+    const struct ogden_parameters *p = MPM_VALUES(ogden, values);
+    const double slack = 1 - 1e-12; /* rounding, where a limit is computed from other parameters */
+    const double first = p->mu_1 * p->alpha_1, second = p->mu_2 * p->alpha_2, third = p->mu_3 * p->alpha_3;
+    if (!(first > 0 && (second > 0 || p->mu_2 == 0) && (third > 0 || p->mu_3 == 0)))
+        return "mu_1 alpha_1 must be > 0, and those of other terms > 0 or their modulus 0";
+    return p->bulk_modulus >= (first + second + third) / 3 * slack ? NULL
+                                                                   : "bulk_modulus must be >= 2/3 of the shear modulus";
+}
+
+static const mpm_law ogden_row = {
+    .name = "ogden", .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(ogden, OGDEN_PARAMETERS), .unfit = MPM_UNFIT(ogden_unfit),
+    .reference = "R. W. Ogden, Large deformation isotropic elasticity: on the correlation of theory and experiment "
+                 "for compressible rubberlike solids, Proceedings of the Royal Society of London A 328 (1972) "
+                 "567-583. doi:10.1098/rspa.1972.0096",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/hencky.h"
 #include "math/singular.h"
@@ -23,18 +57,19 @@ struct ogden {
     int terms;                                /* those that are not 0 */
 };
 
-INLINE struct ogden ogden_prepare(const double *values)
+INLINE struct ogden ogden_prepare(const struct ogden_parameters *p)
 {
+    const double mu[] = {p->mu_1, p->mu_2, p->mu_3}, alpha[] = {p->alpha_1, p->alpha_2, p->alpha_3};
     struct ogden law = {.terms = 0};
     double shear = 0;
-    for (int p = 0; p < OGDEN_TERMS; p++) {
-        shear += 0.5 * values[2 * p] * values[2 * p + 1];
-        if (values[2 * p] == 0)
+    for (int k = 0; k < OGDEN_TERMS; k++) {
+        shear += 0.5 * mu[k] * alpha[k];
+        if (mu[k] == 0)
             continue;
-        law.mu[law.terms] = wide_set((real)values[2 * p]);
-        law.alpha[law.terms++] = wide_set((real)values[2 * p + 1]);
+        law.mu[law.terms] = wide_set((real)mu[k]);
+        law.alpha[law.terms++] = wide_set((real)alpha[k]);
     }
-    law.lambda = wide_set((real)(values[2 * OGDEN_TERMS] - 2 * shear / 3));
+    law.lambda = wide_set((real)(p->bulk_modulus - 2 * shear / 3));
     return law;
 }
 
@@ -171,3 +206,4 @@ INLINE struct law_tangent ogden_tangent(const struct ogden *law, const wide e[DI
     t.energy = wide_select(proper, t.energy, wide_set((real)__builtin_inf()));
     return t;
 }
+#endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "materials/conditions.h"
 #include "run/store.h"
 
 bool mpm_parameters_may_vary(const mpm_material *material, int dim)
@@ -71,7 +70,7 @@ void mpm_parameters_inspect(const mpm_parameter_rows *rows, uint8_t *flaws, cons
             continue;
         for (int k = 0; k < material->varying; k++)
             values[material->parameter[k]] = mpm_real_at(rows->values[k], (size_t)row, rows->real_size);
-        const char *broken = mpm_conditions_broken(material->law, values);
+        const char *broken = mpm_laws_unfit(material->law, values);
         if (!broken || (*words && broken != *words))
             continue;
         *words = broken;

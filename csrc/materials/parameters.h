@@ -33,6 +33,6 @@ typedef struct mpm_parameter_rows {
     const void *values[MPM_LAW_PARAMETERS]; /* of each parameter that varies: reals [row] */
 } mpm_parameter_rows;
 
-/** Flags rows with MPM_NOT_TOGETHER whose parameters break a condition (conditions.h), and puts it into `words`. All
+/** Flags rows with MPM_NOT_TOGETHER whose parameters break a condition (mpm_laws_unfit), and puts it into `words`. All
  *  rows of one report break the same condition. */
 void mpm_parameters_inspect(const mpm_parameter_rows *rows, uint8_t *flaws, const char **words);

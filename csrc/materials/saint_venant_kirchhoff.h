@@ -10,6 +10,18 @@
  * It needs products only.
  */
 #pragma once
+#include "materials/row.h"
+
+struct saint_venant_kirchhoff_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law saint_venant_kirchhoff_row = {
+    .name = "saint_venant_kirchhoff", .J_low = 1e-4, .J_high = 1e4,
+    MPM_ROW_PARAMETERS(saint_venant_kirchhoff, ELASTIC_PARAMETERS),
+    .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
+                 "Cambridge University Press (2008), chapter 6.",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 #include "math/strain.h"
 
@@ -17,9 +29,9 @@ struct saint_venant_kirchhoff {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
-INLINE struct saint_venant_kirchhoff saint_venant_kirchhoff_prepare(const double *values)
+INLINE struct saint_venant_kirchhoff saint_venant_kirchhoff_prepare(const struct saint_venant_kirchhoff_parameters *p)
 {
-    return (struct saint_venant_kirchhoff){lame_mu(values[0], values[1]), lame_lambda(values[0], values[1])};
+    return (struct saint_venant_kirchhoff){lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
 }
 
 INLINE struct law_evaluation saint_venant_kirchhoff_evaluate(const struct saint_venant_kirchhoff *law,
@@ -86,3 +98,4 @@ INLINE struct law_tangent saint_venant_kirchhoff_tangent(const struct saint_vena
     }
     return t;
 }
+#endif

@@ -24,6 +24,27 @@
  * triaxial compression. In 2-D alpha = sin phi/sqrt(2), the Mohr-Coulomb criterion for the stresses in the plane.
  */
 #pragma once
+#include "materials/row.h"
+
+#define SAND_PARAMETERS(P) \
+    ELASTIC_MODULI(P) \
+    FRICTION_ANGLE(P) \
+    P(cohesion, "Pa", NOT_NEGATIVE, "shear strength without pressure") \
+    DENSITY(P)
+
+struct sand_parameters { SAND_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law sand_row = {
+    .name = "sand", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(sand, SAND_PARAMETERS),
+    .fields = 1, .field = {PLASTIC_VOLUME_RATIO},
+    .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
+                 "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
+                 "doi:10.1145/2897824.2925906",
+};
+
+#ifdef MPM_DIM /* for kernels */
+#include "materials/angle.h"
+#include "materials/flow_tangent.h"
 #include "materials/hencky.h"
 
 enum { SAND_JP }; /* index in the history */
@@ -36,26 +57,14 @@ struct sand {
     wide tip, shrink;   /* t_tip, e^(-t_tip) */
 };
 
-/* Sine and cosine by their series, because those of the C library differ between machines. 0 <= angle <= pi/2 */
-INLINE void sand_angle(double angle, double *sine, double *cosine)
+INLINE struct sand sand_prepare(const struct sand_parameters *p)
 {
-    double term = 1, part[4] = {0};
-    for (int n = 0; n < 28; n++) {
-        part[n % 4] += term;
-        term *= angle / (n + 1);
-    }
-    *cosine = part[0] - part[2];
-    *sine = part[1] - part[3];
-}
-
-INLINE struct sand sand_prepare(const double *values)
-{
-    const double E = values[0], nu = values[1], mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
+    const double E = p->E, nu = p->nu, mu = E / (2 * (1 + nu)), lambda = E * nu / ((1 + nu) * (1 - 2 * nu));
     const double bulk = 2 * mu + DIM * lambda; /* tr tau over tr e */
     double sine, cosine;
-    sand_angle(values[2] * (3.14159265358979323846 / 180), &sine, &cosine);
+    angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
     const double alpha = DIM == 3 ? 0.81649658092772603 * 2 * sine / (3 - sine) : 0.70710678118654752 * sine;
-    const wide tip = wide_set((real)(DIM * values[3] * cosine / (sine * bulk)));
+    const wide tip = wide_set((real)(DIM * p->cohesion * cosine / (sine * bulk)));
     return (struct sand){
         .elastic = {wide_set((real)mu), wide_set((real)lambda)},
         .slope = wide_set((real)(alpha * bulk / (2 * mu))),
@@ -119,3 +128,20 @@ INLINE struct law_evaluation sand_evaluate(const struct sand *law, struct law_st
     mask far;
     return hencky_respond(&law->elastic, hencky_strain(state.F, &far), NULL);
 }
+
+INLINE struct law_tangent sand_tangent(const struct sand *law, const wide stretch[DIM], const struct law_state *state,
+                                       wide dt)
+{
+    const wide zero = wide_set(0), mu = law->elastic.mu;
+    struct flow_trial t = flow_trial_of(stretch, state, DIM, zero);
+    FLOW_MAP(sand, law, t, dt);
+    const wide volume = t.trace + wide_log_any(state->history[SAND_JP]), allowed = law->slope * (law->tip - volume);
+    const mask press = wide_less(volume, law->tip), slide = t.strained & wide_less(allowed, t.length);
+    const wide bulk = wide_fma(wide_set((real)(2.0 / DIM)), mu, law->elastic.lambda);
+    const struct flow_slopes sliding = {.keep = allowed / wide_select(slide, t.length, wide_set(1)), .by_length = zero,
+                                        .by_trace = -law->slope, .mean_by_length = zero, .mean_by_trace = bulk};
+    const struct flow_slopes parted = {zero, zero, zero, zero, zero};
+    const struct flow_slopes flow = flow_select(press, flow_select(slide, sliding, flow_elastic(bulk)), parted);
+    return flow_definite(flow_radial_tangent(&t, &mapped, mu, DIM, &flow));
+}
+#endif

@@ -14,6 +14,28 @@
  * stiffness. The paper has no limits.
  */
 #pragma once
+#include "materials/row.h"
+
+#define SNOW_PARAMETERS(P) \
+    P(E, "Pa", POSITIVE, "Young's modulus before hardening") \
+    POISSONS_RATIO(P) \
+    P(critical_compression, "1", 0, 1, true, true, "elastic down to the stretch 1 - theta_c", .is_yield_strain = true) \
+    P(critical_stretch, "1", 0, 1e6, true, false, "elastic up to the stretch 1 + theta_s", .is_yield_strain = true) \
+    P(hardening, "1", NOT_NEGATIVE, "xi: moduli grow by e^(xi (1 - Jp))") \
+    P(least_Jp, "1", 0, 1, false, false, "lower limit of Jp") \
+    P(largest_Jp, "1", 1, INFINITY, false, false, "upper limit of Jp") \
+    DENSITY(P)
+
+struct snow_parameters { SNOW_PARAMETERS(MPM_MEMBER) };
+
+static const mpm_law snow_row = {
+    .name = "snow", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(snow, SNOW_PARAMETERS),
+    .fields = 1, .field = {PLASTIC_VOLUME_RATIO},
+    .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
+                 "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/fixed_corotated.h"
 #include "math/singular.h"
 
@@ -27,14 +49,14 @@ struct snow {
     wide least_Jp, largest_Jp;
 };
 
-INLINE struct snow snow_prepare(const double *values)
+INLINE struct snow snow_prepare(const struct snow_parameters *p)
 {
-    const double shortest = 1 - values[2], longest = 1 + values[3];
+    const double shortest = 1 - p->critical_compression, longest = 1 + p->critical_stretch;
     const double compression = 1 - shortest * shortest, stretch = longest * longest - 1;
     const double strain = compression < stretch ? compression : stretch;
-    return (struct snow){fixed_corotated_prepare(values), wide_set((real)shortest), wide_set((real)longest),
-                         wide_set((real)(strain * strain)), wide_set((real)values[4]),
-                         wide_set((real)values[5]), wide_set((real)values[6])};
+    return (struct snow){fixed_corotated_of(p->E, p->nu), wide_set((real)shortest), wide_set((real)longest),
+                         wide_set((real)(strain * strain)), wide_set((real)p->hardening),
+                         wide_set((real)p->least_Jp), wide_set((real)p->largest_Jp)};
 }
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
@@ -100,3 +122,4 @@ INLINE struct law_tangent snow_tangent(const struct snow *law, const wide e[DIM]
     const struct fixed_corotated hardened = snow_hardened(law, state);
     return fixed_corotated_tangent(&hardened, e, state);
 }
+#endif

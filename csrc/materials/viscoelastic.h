@@ -13,7 +13,43 @@
  * (1998) 3455. Deviators are those of three dimensions; in plane strain C_k,zz = 1/det C_k in the plane.
  */
 #pragma once
+#include "materials/row.h"
+
+#define VISCOELASTIC_PARAMETERS(P) \
+    P(E, "Pa", POSITIVE, "Young's modulus of fast deformation") \
+    P(nu, "1", -1, 0.5, true, true, "Poisson's ratio of fast deformation") \
+    P(g_1, "1", 0, 1, false, true, "share of the shear modulus that relaxes in the first branch", \
+      .branches = MPM_BRANCHES_AT_0) \
+    P(tau_1, "s", POSITIVE, "its relaxation time") \
+    P(g_2, "1", 0, 1, false, true, "share of the shear modulus that relaxes in the second branch", \
+      .branches = MPM_BRANCHES_AT_0) \
+    P(tau_2, "s", POSITIVE, "its relaxation time") \
+    P(viscosity, "Pa s", NOT_NEGATIVE, "eta of the dashpot beside the springs") \
+    DENSITY(P)
+
+struct viscoelastic_parameters { VISCOELASTIC_PARAMETERS(MPM_MEMBER) };
+
+static inline const char *viscoelastic_unfit(const double *values)
+{
+    const struct viscoelastic_parameters *p = MPM_VALUES(viscoelastic, values);
+    return p->g_1 + p->g_2 < 1 ? NULL : "g_1 + g_2 must be < 1";
+}
+
+#define INVERSE_METRIC(name) \
+    {name, "1", MPM_SYMMETRIC, .initial = 1, .low = -INFINITY, .high = INFINITY, \
+     .meaning = "inverse right Cauchy-Green tensor of the dashpot's deformation"}
+
+static const mpm_law viscoelastic_row = {
+    .name = "viscoelastic", .viscous = true, .relaxes = true, .J_low = 1e-3, .J_high = 1e3,
+    MPM_ROW_PARAMETERS(viscoelastic, VISCOELASTIC_PARAMETERS), .unfit = MPM_UNFIT(viscoelastic_unfit),
+    .fields = 2, .field = {INVERSE_METRIC("viscous_1"), INVERSE_METRIC("viscous_2")},
+    .reference = "S. Reese, S. Govindjee, A theory of finite viscoelasticity and numerical aspects, International "
+                 "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5",
+};
+
+#ifdef MPM_DIM /* for kernels */
 #include "materials/hencky_flow.h"
+#include "materials/moduli.h"
 #include "math/traceless.h"
 
 enum { VISCOELASTIC_BRANCHES = 2 };
@@ -27,16 +63,17 @@ struct viscoelastic {
     bool is_used[VISCOELASTIC_BRANCHES];        /* g_k > 0 */
 };
 
-INLINE struct viscoelastic viscoelastic_prepare(const double *values)
+INLINE struct viscoelastic viscoelastic_prepare(const struct viscoelastic_parameters *p)
 {
-    const double E = values[0], nu = values[1], mu = E / (2 * (1 + nu)), bulk = E / (3 * (1 - 2 * nu));
+    const double E = p->E, nu = p->nu, mu = E / (2 * (1 + nu)), bulk = E / (3 * (1 - 2 * nu));
+    const double shares[] = {p->g_1, p->g_2}, times[] = {p->tau_1, p->tau_2};
     double rest = 1;
-    struct viscoelastic law = {.lambda = lame_lambda(E, nu), .viscosity = wide_set((real)values[6])};
+    struct viscoelastic law = {.lambda = lame_lambda(E, nu), .viscosity = wide_set((real)p->viscosity)};
     UNROLL for (int k = 0; k < VISCOELASTIC_BRANCHES; k++) {
-        const double share = values[2 + 2 * k];
+        const double share = shares[k];
         rest -= share;
         law.branch[k] = (struct hencky){wide_set((real)(share * mu)), wide_set((real)(share * mu * (-2.0 / 3)))};
-        law.rate[k] = wide_set((real)(1 / values[3 + 2 * k]));
+        law.rate[k] = wide_set((real)(1 / times[k]));
         law.is_used[k] = share > 0;
     }
     law.spring = (struct hencky){wide_set((real)(rest * mu)), wide_set((real)(bulk - rest * mu * (2.0 / 3)))};
@@ -262,3 +299,47 @@ INLINE struct law_evaluation viscoelastic_evaluate(const struct viscoelastic *la
     r.damping = wide_set(2 * DIM) * eta_J;
     return r;
 }
+
+/* The lower triangular L with L L^T = a, of a symmetric positive definite `a`. */
+INLINE matrix viscoelastic_cholesky(matrix a)
+{
+    const wide least = wide_set((real)(REAL_IS_FLOAT ? 1.2e-38 : 2.3e-308));
+    matrix L = {0};
+    UNROLL for (int j = 0; j < DIM; j++)
+        UNROLL for (int i = j; i < DIM; i++) {
+            wide rest = a.m[i][j];
+            UNROLL for (int k = 0; k < j; k++)
+                rest = wide_fnma(L.m[i][k], L.m[j][k], rest);
+            if (i == j)
+                L.m[j][j] = wide_sqrt(wide_max(rest, least));
+            else
+                L.m[i][j] = rest / L.m[j][j];
+        }
+    return L;
+}
+
+/* Within a step, a branch is a solid with the energy g_k mu e^(-dt/tau_k) |dev e_k|^2, e_k = 1/2 ln (F H) (F H)^T with
+ * H H^T = C_k: it has the stress after the return map, which multiplies dev e_k by e^(-dt/tau_k). */
+INLINE void viscoelastic_moduli(const struct viscoelastic *law, const struct law_trial *trial, struct law_moduli *m)
+{
+    const wide one = wide_set(1), half = wide_set((real)0.5);
+    m->viscosity = law->viscosity * trial->begin->J;
+    for (int k = -1; k < VISCOELASTIC_BRANCHES; k++) {
+        struct hencky spring = law->spring;
+        matrix H = matrix_identity();
+        wide zz = wide_set(0), stretch[DIM];
+        if (k >= 0) {
+            if (!law->is_used[k])
+                continue;
+            const wide kept = one + wide_expm1(-trial->dt * law->rate[k]);
+            spring = (struct hencky){kept * law->branch[k].mu, kept * law->branch[k].lambda};
+            H = viscoelastic_cholesky(viscoelastic_metric(trial->begin, k, &zz));
+            zz = half * wide_log_any(zz);
+        }
+        struct tangent t;
+        tangent_frames(&t, matrix_multiply(trial->F, H), matrix_multiply(trial->begin->F, H), stretch);
+        struct law_tangent part = hencky_tangent_with(&spring, stretch, DIM == 2 ? &zz : NULL);
+        moduli_add(m, trial, &t, &part);
+    }
+}
+#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "materials/conditions.h"
 #include "materials/parameters.h"
 #include "mpm/describe.h"
 #include "mpm/memory/block_map.h"
@@ -299,7 +298,7 @@ static bool are_parameters(const mpm_simulation *simulation, const mpm_snapshot 
                 if (!mpm_field_allows(&simulation->store.fields.row[f], values[material->parameter[k]]))
                     return false;
             }
-            if (mpm_conditions_broken(material->law, values))
+            if (mpm_laws_unfit(material->law, values))
                 return false;
         }
         first += (size_t)group.count;

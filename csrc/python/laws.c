@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "materials/conditions.h"
 #include "python/module.h"
 
 static int find_law(const char *name)
@@ -122,19 +121,22 @@ static PyObject *laws(PyObject *module, PyObject *unused)
 /* Gets the indices of parameters that vary, ascending; NULL: none. Returns -1 with an exception on error. */
 static int get_varying(PyObject *varying, mpm_material *material)
 {
-    const int most = mpm_material_law(material)->parameters - 1; /* all but the density */
+    const mpm_law *law = mpm_material_law(material);
+    const int most = law->parameters - 1;                       /* all but the density */
+    const int room = MPM_LAW_HISTORY - mpm_law_history(law, 3); /* behind the history */
     double indices[MPM_LAW_PARAMETERS];
     const Py_ssize_t count = varying ? PySequence_Size(varying) : 0;
     if (count < 0 || (count && count <= most && mpm_python_get_doubles(varying, "varying", indices, count)))
         return -1;
-    for (Py_ssize_t k = 0; k < count && count <= most; k++) {
+    for (Py_ssize_t k = 0; k < count && count <= most && count <= room; k++) {
         if (!(indices[k] > (k ? indices[k - 1] : -1) && indices[k] < most) || indices[k] != floor(indices[k]))
             break;
         material->parameter[material->varying++] = (int)indices[k];
     }
     if (material->varying == count)
         return 0;
-    PyErr_SetString(PyExc_ValueError, "varying: expected ascending indices of parameters");
+    PyErr_Format(PyExc_ValueError, "varying: expected at most %d ascending indices of parameters",
+                 most < room ? most : room);
     return -1;
 }
 
@@ -263,7 +265,7 @@ static PyObject *unfit(PyObject *module, PyObject *args)
     if (view.shape[1] != mpm_laws_get(law)->parameters - 1)
         PyErr_SetString(PyExc_ValueError, "values: expected all parameters but the density");
     else {
-        while (row < view.shape[0] && !(words = mpm_conditions_broken(law, (double *)view.buf + row * view.shape[1])))
+        while (row < view.shape[0] && !(words = mpm_laws_unfit(law, (double *)view.buf + row * view.shape[1])))
             row++;
         result = words ? Py_BuildValue("ns", row, words) : Py_NewRef(Py_None);
     }

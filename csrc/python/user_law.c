@@ -89,6 +89,7 @@ static PyObject *new_user_law(PyObject *module, PyObject *args)
     PyObject *parameters, *fields;
     unsigned long long evaluate, context, map, map_context;
     int moduli, kinked;
+    static const mpm_parameter density = {"density", "kg/m3", 0, INFINITY, true, true, "initial density"};
     user_law *user = PyMem_Calloc(1, sizeof *user);
     if (!user)
         return PyErr_NoMemory();
@@ -113,7 +114,8 @@ static PyObject *new_user_law(PyObject *module, PyObject *args)
     row->name = user->name;
     row->strain = MPM_KEEPS_F;
     row->kinked = kinked;
-    row->parameters = 1; /* the density */
+    row->parameters = 1;
+    row->parameter = &density;
     row->reference = "";
     user->law.evaluate = (mpm_user_evaluate *)(uintptr_t)evaluate;
     user->law.return_map = (mpm_user_return_map *)(uintptr_t)map;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "materials/fluid.h"
 #include "sph/dispatch.h"
 #include "sph/solids.h"
 #include "sph/state.h"
@@ -219,18 +220,19 @@ void mpm_sph_free(mpm_sph *sph)
 static mpm_status set_material(void *self, const mpm_material *material)
 {
     mpm_sph *sph = self;
+    const struct fluid_parameters *fluid = MPM_VALUES(fluid, material->values);
     const double density = sph->settings.density;
     if (material->law != MPM_FLUID || material->varying || sph->has_material)
         return MPM_BAD_ARGUMENT;
     sph->has_material = true;
     sph->material = *material;
-    sph->material.values[3] = sph->settings.tension;
+    sph->material.values[MPM_PLACE(fluid, tension)] = sph->settings.tension;
     sph->density = sph->pass.density = density;
     sph->mass = sph->pass.mass =
         density * pow(sph->settings.spacing, sph->settings.dim) * mpm_sph_calibration(&sph->settings);
-    sph->wave_speed = sqrt(material->values[0] / density);
-    sph->pass.eta = sph->settings.kinematic ? 0 : material->values[2];
-    sph->pass.nu = sph->settings.kinematic ? material->values[2] / density : 0;
+    sph->wave_speed = sqrt(fluid->bulk_modulus / density);
+    sph->pass.eta = sph->settings.kinematic ? 0 : fluid->viscosity;
+    sph->pass.nu = sph->settings.kinematic ? fluid->viscosity / density : 0;
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
     return MPM_OK;
 }

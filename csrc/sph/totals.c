@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "materials/fluid.h"
 #include "run/march.h"
 #include "sph/solids.h"
 #include "sph/state.h"
@@ -94,7 +95,7 @@ static const double STIFFENING = 0.12;
 
 double mpm_sph_totals_room(const mpm_sph *sph)
 {
-    const double gamma = sph->material.values[1];
+    const double gamma = MPM_VALUES(fluid, sph->material.values)->gamma;
     return sph->settings.dt > 0 || !(gamma > 1) ? 0 : 2 * STIFFENING / (gamma + 1);
 }
 
@@ -121,7 +122,7 @@ int32_t mpm_sph_totals_limiting_row(const mpm_sph *sph, mpm_limit limit)
     double most = -INFINITY;
     int32_t found = -1;
     if (limit == MPM_LIMIT_MOTION ? isfinite(sph->collider_dt)
-                                  : limit != MPM_LIMIT_WAVE || sph->material.values[1] <= 1)
+                                  : limit != MPM_LIMIT_WAVE || MPM_VALUES(fluid, sph->material.values)->gamma <= 1)
         return -1;
     for (ptrdiff_t row = 0; row < sph->store.count; row++) {
         double value = 0;

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from mpm import materials, motion, shapes
 from mpm.base import _check
 from mpm.errors import FileFormatError
+from mpm.materials import hardening
 from mpm.materials.varying import Varying
 from mpm.scene.colliders import Collider, make_collider
 from mpm.scene.scene import Body, Scene, make_body
@@ -141,6 +142,11 @@ def _material_kinds() -> dict[str, type[materials.Material]]:
 
 
 @functools.cache
+def _hardening_kinds() -> dict[str, type[hardening.Hardening]]:
+    return {name: getattr(hardening, name) for name in hardening.__all__ if name != "Hardening"}
+
+
+@functools.cache
 def _motion_kinds() -> dict[str, type[motion.Motion]]:
     return {name: getattr(motion, name) for name in motion.__all__ if name != "Motion"}
 
@@ -163,7 +169,7 @@ class Writer:
             "colliders": [self.fields(collider) for collider in scene.colliders],
         }
 
-    def fields(self, thing: Body | Collider | Wall | materials.Material) -> Tree:
+    def fields(self, thing: Body | Collider | Wall | materials.Material | hardening.Hardening) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
         return {field.name: self.part(getattr(thing, field.name)) for field in named}
@@ -174,6 +180,9 @@ class Writer:
             return self.shape(part)
         if isinstance(part, materials.Material):
             return self.material(part)
+        if isinstance(part, hardening.Hardening):
+            kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
+            return {"hardening": kind, **self.fields(part)}
         return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
 
     def shape(self, shape: Shape) -> Tree:
@@ -312,8 +321,19 @@ class Reader:
         if issubclass(kind, materials.UserLaw):
             law = given.pop("law", None)  # mpm.io.checkpoint puts it there
             return materials.UserLaw._restored(given, law if isinstance(law, materials.UserLaw) else None)
-        material: materials.Material = kind(**{name: self.value(value) for name, value in given.items()})
+        part = {"hardening": self.hardening}
+        material: materials.Material = kind(
+            **{name: part.get(name, self.value)(value) for name, value in given.items()}
+        )
         return material
+
+    def hardening(self, tree: object) -> Any:
+        """A number, what varies, or a kind of hardening."""
+        if not isinstance(tree, dict) or "hardening" not in tree:
+            return self.value(tree)
+        given = mapping(tree, "hardening")
+        kind = _kind(given.pop("hardening"), _hardening_kinds(), "hardening")
+        return kind(**{name: self.value(value) for name, value in given.items()})
 
     def motion(self, tree: object) -> motion.Motion | None:
         if tree is None:

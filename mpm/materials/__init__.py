@@ -28,6 +28,7 @@ one value. `UserLaw` takes numbers; its function may read what varies from a fie
 from __future__ import annotations
 
 from mpm.base import _check
+from mpm.materials import hardening
 from mpm.materials.elastic import (
     Corotated,
     FixedCorotated,
@@ -74,6 +75,7 @@ __all__ = [
     "UserLaw",
     "Viscoelastic",
     "VonMises",
+    "hardening",
     "library",
 ]
 

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mpm import _core
 from mpm.base import _check
+from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
 
@@ -17,10 +19,11 @@ class VonMises(_Flowing, _Elastic):
     """Metal: flows at constant volume where the deviatoric stress reaches the yield stress, and hardens.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. Every step brings the Kirchhoff stress τ back to √(3/2) ‖dev τ − β‖ <= σ_y + H ε_p:
+    F_E. Every step brings the Kirchhoff stress τ back to √(3/2) ‖dev τ − β‖ <= Y(ε_p), by default σ_y + H ε_p:
     ``particles.plastic_strain`` is ε_p, ``particles.backstress`` β. Uniaxial tension yields at σ_y, simple shear at
     σ_y/√3. With H the yield stress grows, with K the surface moves: uniaxial stress then has the slope E (H + K)/(E +
-    H + K) beyond σ_y, and with K reversed loading yields earlier (Bauschinger). β grows by 2/3 K times the plastic
+    H + K) beyond σ_y, and with K reversed loading yields earlier (Bauschinger). `mpm.materials.hardening` has other
+    growth of Y: Voce's, a power law, a table. β grows by 2/3 K times the plastic
     strain and turns with the rotation R of F_E; the field holds RᵀβR (xx, xy, yy or xx, xy, xz, yy, yz, zz). In simple
     shear beyond a shear of 1 or 2, the stress of strong kinematic hardening oscillates, as for every backstress that
     turns with the body. With η (Perzyna) stress exceeds the surface by 2 η times the rate of plastic strain: steady
@@ -37,8 +40,8 @@ class VonMises(_Flowing, _Elastic):
         σ_y [Pa], > 0: the uniaxial stress at which flow begins.
     density : float
         Initial density [kg/m³], > 0.
-    hardening : float, optional
-        Isotropic hardening H [Pa], >= 0, default 0.
+    hardening : float or Hardening, optional
+        Isotropic hardening: H [Pa], >= 0, default 0, or one of `mpm.materials.hardening`, which may not vary.
     kinematic_hardening : float, optional
         Kinematic hardening K [Pa], >= 0, default 0.
     viscosity : float, optional
@@ -57,9 +60,29 @@ class VonMises(_Flowing, _Elastic):
     nu: float
     yield_stress: float
     density: float
-    hardening: float = 0.0
+    hardening: float | Hardening = 0.0
     kinematic_hardening: float = 0.0
     viscosity: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hardening, type) and issubclass(self.hardening, Hardening):
+            raise _check.wrong_type("hardening", self.hardening, "a number or a Hardening, such as Voce(...)")
+        Material.__post_init__(self)
+        if not self._varies and (broken := self._unfit({}, 1)):
+            raise ValueError(
+                f"hardening = {_check.shown(self.hardening)}: {broken[1]} = {self.yield_stress!r} [Pa]"
+            )
+
+    def _given_parameters(self) -> list[_core.Parameter]:
+        given = Material._given_parameters(self)
+        return [p for p in given if p["name"] != "hardening" or not isinstance(self.hardening, Hardening)]
+
+    def _parameter(self, name: str) -> float:
+        if isinstance(self.hardening, Hardening) and name in (own := self.hardening._parameters()):
+            return own[name]
+        if name == "hardening" and isinstance(self.hardening, Hardening):
+            return 0.0
+        return Material._parameter(self, name) if name in self.__dataclass_fields__ else 0.0
 
 
 @_check.strict_options

@@ -401,7 +401,7 @@ static void check_example(const struct example *example)
         }
     }
     printf("%s: energy %.1Lf, first %.1Lf, viscous %.1Lf, minus %.1Lf, plus %.1Lf, equal %.1Lf eps, second %.1Le\n",
-           law_rows[example->law].name, worst.energy, worst.first, worst.viscous, worst.minus, worst.plus, worst.equal,
+           law_rows[example->law]->name, worst.energy, worst.first, worst.viscous, worst.minus, worst.plus, worst.equal,
            worst.second);
     fflush(stdout);
     assert(worst.energy < 4 && worst.viscous < 4 && worst.equal < 4); /* measured 1.1, 0.5, 0.6 */

@@ -70,7 +70,7 @@ INLINE void note_modulus(const struct strip *strip, ptrdiff_t tile, wide volume,
 INLINE void sweep_strip(const struct strip *strip, const int law)
 {
     const mpm_fem_mesh *mesh = strip->sweep->mesh;
-    const wide low = wide_set((real)law_rows[law].J_low), high = wide_set((real)law_rows[law].J_high);
+    const wide low = wide_set((real)law_rows[law]->J_low), high = wide_set((real)law_rows[law]->J_high);
     const wide largest = wide_set((real)REAL_LARGEST);
     mask finite = wide_less(wide_set(0), wide_set(1));
     for (ptrdiff_t tile = strip->tiles->first; tile < strip->tiles->end; tile++) {
@@ -94,30 +94,23 @@ INLINE void sweep_strip(const struct strip *strip, const int law)
     strip->found->finite &= !mask_any(mask_not(finite));
 }
 
-#define SWEEP(enumerator, name, inverts) \
+#define NO_PIOLA(enumerator, name)
+#define PIOLA(enumerator, name) \
     NOINLINE void sweep_##name(const struct strip *strip) { sweep_strip(strip, enumerator); }
-MPM_PIOLA_LAWS(SWEEP)
-#undef SWEEP
-
-INLINE bool has_piola(const int law)
-{
-    switch (law) {
-#define CASE(enumerator, name, inverts) case enumerator:
-        MPM_PIOLA_LAWS(CASE)
-#undef CASE
-        return true;
-    }
-    return false;
-}
+#define INVERTS PIOLA
+#define SWEEP(enumerator, name, kind, speed, tangent, piola) piola(enumerator, name)
+MPM_LAWS(SWEEP)
+#undef NO_PIOLA
+#undef PIOLA
 
 /* One function for all other elastic laws that keep F. */
 NOINLINE void sweep_others(const struct strip *strip, int law)
 {
     enum { ELASTIC, INELASTIC };
     switch (law) {
-#define CASE(enumerator, name, kind, speed, tangent) \
+#define CASE(enumerator, name, kind, speed, tangent, piola) \
     case enumerator: \
-        if (kind == ELASTIC && !law_keeps_J(enumerator) && !has_piola(enumerator)) \
+        if (kind == ELASTIC && !law_keeps_J(enumerator) && !mpm_laws_piola(enumerator)) \
             sweep_strip(strip, enumerator); \
         break;
         MPM_LAWS(CASE)
@@ -141,12 +134,16 @@ void MPM_KERNEL(forces_task)(const mpm_fem_sweep *sweep, ptrdiff_t task, int thr
         strip.laws = laws_of(sweep, material, &parameters);
         strip.tiles = &mesh->strips[s];
         switch (material->law) {
-#define CASE(enumerator, name, inverts) \
+#define NO_PIOLA(enumerator, name)
+#define PIOLA(enumerator, name) \
         case enumerator: \
             sweep_##name(&strip); \
             break;
-            MPM_PIOLA_LAWS(CASE)
-#undef CASE
+            MPM_LAWS(SWEEP)
+#undef NO_PIOLA
+#undef PIOLA
+#undef INVERTS
+#undef SWEEP
         default:
             sweep_others(&strip, material->law);
         }

@@ -20,7 +20,7 @@
 _Static_assert(MPM_FEM_MODULI(DIM) == LAW_MODULI, "what a store writes");
 
 /* What is kept of a tile. */
-struct tangent {
+struct kept {
     bool has_moduli;
     matrix R;
     wide mu, lambda;
@@ -32,7 +32,7 @@ INLINE real *tangent_of_tile(const mpm_fem_sweep *sweep, ptrdiff_t tile)
     return (real *)sweep->tangent + tile * sweep->tangent_reals * WIDTH;
 }
 
-INLINE void tangent_load(struct tangent *tangent, const mpm_fem_sweep *sweep, ptrdiff_t tile, const bool has_moduli)
+INLINE void tangent_load(struct kept *tangent, const mpm_fem_sweep *sweep, ptrdiff_t tile, const bool has_moduli)
 {
     const real *from = tangent_of_tile(sweep, tile);
     tangent->has_moduli = has_moduli;
@@ -47,7 +47,7 @@ INLINE void tangent_load(struct tangent *tangent, const mpm_fem_sweep *sweep, pt
     tangent->lambda = wide_load(from + (DIM * DIM + 1) * WIDTH);
 }
 
-INLINE void tangent_store(const mpm_fem_sweep *sweep, ptrdiff_t tile, const struct tangent *tangent)
+INLINE void tangent_store(const mpm_fem_sweep *sweep, ptrdiff_t tile, const struct kept *tangent)
 {
     real *to = tangent_of_tile(sweep, tile);
     if (tangent->has_moduli) {
@@ -62,7 +62,7 @@ INLINE void tangent_store(const mpm_fem_sweep *sweep, ptrdiff_t tile, const stru
 }
 
 /* Entry (a, c) of the block V g_b g_d C_abcd. */
-INLINE wide moduli_block(const struct tangent *tangent, const wide g[DIM], wide volume, int a, int c)
+INLINE wide moduli_block(const struct kept *tangent, const wide g[DIM], wide volume, int a, int c)
 {
     wide sum = wide_set(0);
     UNROLL for (int b = 0; b < DIM; b++)
@@ -74,7 +74,7 @@ INLINE wide moduli_block(const struct tangent *tangent, const wide g[DIM], wide 
 }
 
 /* Adds the block K_kk of corner k: its diagonal xx, yy, zz, or what is beside it, xy, xz, yz. */
-INLINE void add_block(vec4 *copies, const int32_t *index, const struct shape *shape, const struct tangent *tangent,
+INLINE void add_block(vec4 *copies, const int32_t *index, const struct shape *shape, const struct kept *tangent,
                       const wide g[DIM], const bool beside)
 {
     wide h[DIM], part[DIM], norm2 = wide_set(0);
@@ -106,7 +106,7 @@ INLINE void add_block(vec4 *copies, const int32_t *index, const struct shape *sh
     corner_add(copies, index, part, wide_set(0));
 }
 
-INLINE void add_blocks(vec4 *copies, const int32_t *index, const struct shape *shape, const struct tangent *tangent,
+INLINE void add_blocks(vec4 *copies, const int32_t *index, const struct shape *shape, const struct kept *tangent,
                        const bool beside)
 {
     wide first[DIM];
@@ -126,7 +126,7 @@ INLINE void linearize(const mpm_fem_sweep *sweep, const mpm_fem_strip *strip, co
 {
     union law_parameters parameters = {0};
     const struct laws laws = laws_of(sweep, &sweep->materials[strip->material], &parameters);
-    struct tangent tangent = {.has_moduli = has_moduli};
+    struct kept tangent = {.has_moduli = has_moduli};
     for (ptrdiff_t tile = strip->first; tile < strip->end; tile++) {
         const int32_t *index = sweep->mesh->tile_nodes + tile * CORNERS * WIDTH;
         const struct shape shape = shape_load(sweep->mesh, tile);
@@ -148,7 +148,7 @@ INLINE void add_beside(const mpm_fem_sweep *sweep, const mpm_fem_strip *strip, v
 {
     for (ptrdiff_t tile = strip->first; tile < strip->end; tile++) {
         const struct shape shape = shape_load(sweep->mesh, tile);
-        struct tangent tangent;
+        struct kept tangent;
         tangent_load(&tangent, sweep, tile, has_moduli);
         add_blocks(copies, sweep->mesh->tile_nodes + tile * CORNERS * WIDTH, &shape, &tangent, true);
     }
@@ -162,7 +162,7 @@ INLINE void add_product(const mpm_fem_sweep *sweep, const mpm_fem_strip *strip, 
         const int32_t *index = sweep->mesh->tile_nodes + tile * CORNERS * WIDTH;
         const struct shape shape = shape_load(sweep->mesh, tile);
         const matrix dF = gradient_of(p, index, &shape.inverse);
-        struct tangent t;
+        struct kept t;
         matrix P;
         tangent_load(&t, sweep, tile, has_moduli);
         if (has_moduli) {

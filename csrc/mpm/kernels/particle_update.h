@@ -257,7 +257,7 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
  * could. */
 static double allowed_depth(const mpm_sweep *sweep, const mpm_group *group)
 {
-    const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
+    const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
     return rigid || sweep->colliders.particles == MPM_PARTICLES_SURFACE ? 0 : 0.5 * sweep->dx;
 }
 

@@ -31,7 +31,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
-    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own].rigid;
+    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own]->rigid;
     const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
@@ -161,7 +161,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
-        const bool rigid = law_rows[sweep->materials[group->material].law].rigid;
+        const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
         if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
             continue;
         if (pieces & SUM ? !rigid : (pieces & STORE_MOTION) && rigid) /* v and C of rigid bodies are never deferred */
@@ -192,12 +192,12 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
 #define FAST_ENTRY(name, law) [law] = name,
 #define GENERAL_BODY(name, law, pieces)
 #define GENERAL_ENTRY(name, law)
-#define P2G_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(p2g_##name, enumerator, P2G)
-#define G2P_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(g2p_##name, enumerator, G2P)
-#define G2P2G_BODY(enumerator, name, kind, speed, tangent) speed##_BODY(g2p2g_##name, enumerator, G2P2G)
-#define P2G_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(p2g_##name, enumerator)
-#define G2P_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(g2p_##name, enumerator)
-#define G2P2G_ENTRY(enumerator, name, kind, speed, tangent) speed##_ENTRY(g2p2g_##name, enumerator)
+#define P2G_BODY(enumerator, name, kind, speed, tangent, piola) speed##_BODY(p2g_##name, enumerator, P2G)
+#define G2P_BODY(enumerator, name, kind, speed, tangent, piola) speed##_BODY(g2p_##name, enumerator, G2P)
+#define G2P2G_BODY(enumerator, name, kind, speed, tangent, piola) speed##_BODY(g2p2g_##name, enumerator, G2P2G)
+#define P2G_ENTRY(enumerator, name, kind, speed, tangent, piola) speed##_ENTRY(p2g_##name, enumerator)
+#define G2P_ENTRY(enumerator, name, kind, speed, tangent, piola) speed##_ENTRY(g2p_##name, enumerator)
+#define G2P2G_ENTRY(enumerator, name, kind, speed, tangent, piola) speed##_ENTRY(g2p2g_##name, enumerator)
 STANDARD_LAWS(P2G_BODY)
 STANDARD_LAWS(G2P_BODY)
 STANDARD_LAWS(G2P2G_BODY)

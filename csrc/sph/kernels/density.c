@@ -82,7 +82,7 @@ static void measure_fluid(const mpm_sph_pass *pass, const mpm_sph_tile *tile, co
 static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide density, const wide valid,
                       mpm_sph_measure *measure)
 {
-    const struct fluid law = fluid_prepare(pass->material->values);
+    const struct fluid law = fluid_prepare(MPM_VALUES(fluid, pass->material->values));
     const wide zero = wide_set(0), s = wide_set(1) / density, J = wide_set((real)pass->density) * s;
     matrix still;
     for (int i = 0; i < DIM; i++)

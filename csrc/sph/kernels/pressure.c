@@ -13,6 +13,7 @@
  * (Monaghan, Annu. Rev. Astron. Astrophys. 30 (1992) 543; Morris, Fox, Zhu, J. Comput. Phys. 136 (1997) 214; Monaghan,
  * J. Comput. Phys. 82 (1989) 1.) Every pair is symmetric, so that momentum is conserved.
  */
+#include "materials/fluid.h"
 #include "sph/kernels/smoothing.h"
 
 enum { INVISCID = -1 };
@@ -199,7 +200,7 @@ static void add_part(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const s
  * tension resists from its density at rest on. */
 static double closing_of(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const struct particles *i, wide closing)
 {
-    const bool tension = pass->material->values[3] > 0;
+    const bool tension = MPM_VALUES(fluid, pass->material->values)->tension > 0;
     double most = 0;
     for (int q = 0; q < tile->count; q++) {
         const double s = (double)wide_lane(i->s, q), slack = tension ? 0 : 1 - 1 / (pass->density * s);
