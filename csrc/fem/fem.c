@@ -21,7 +21,7 @@ static const mpm_field rows[MPM_FEM_FIELDS] = {
     [MPM_FEM_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
     [MPM_FEM_MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY, .initial = 1,
                       .lasting = true},
-    [MPM_FEM_VOLUME] = {"volume", "m^d", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1, .lasting = true},
+    [MPM_FEM_VOLUME] = {"volume", "m\u00b3", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1, .lasting = true},
     [MPM_FEM_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true},
     [MPM_FEM_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true},
 };
@@ -93,10 +93,7 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
     memcpy(fem->boundary.lower, settings->lower, sizeof settings->lower);
     memcpy(fem->boundary.walls, settings->walls, sizeof settings->walls);
     fem->mesh = (mpm_fem_mesh){.dim = settings->dim, .lanes = fem->kernels->lanes};
-    mpm_field fields[MPM_FEM_FIELDS];
-    memcpy(fields, rows, sizeof rows);
-    strcpy(fields[MPM_FEM_VOLUME].unit, settings->dim == 2 ? "m2" : "m3");
-    mpm_status status = mpm_store_add_fields(&fem->store, fields, MPM_FEM_FIELDS);
+    mpm_status status = mpm_store_add_fields(&fem->store, rows, MPM_FEM_FIELDS);
     if (!status)
         status = mpm_fem_parameters_begin(fem);
     if (status)

@@ -40,7 +40,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
     numbers, counters = _core.snapshot_names()
     tree = {
         "scene": writer.scene(snapshot.scene),
-        "numerics": numerics.options(snapshot.numerics),
+        "numerics": snapshot.numerics.described(),
         "rng": generators.describe(snapshot.rng, writer),
         "materials": [writer.material(material) for material in snapshot.materials],
         "parts": [_part(part, bodies, writer) for part in snapshot.parts],
@@ -85,12 +85,12 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
     scene = reader.scene(tree["scene"])
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
     # Options that an older version did not have get their defaults.
-    options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
+    options = mapping(tree["numerics"], "numerics")
     if options.get("beta") == 0:  # an older version kept options that beta = 0 does not use
-        options = {k: v for k, v in options.items() if k not in ("tolerance", "preconditioner")}
+        options = {name: value for name, value in options.items() if name not in numerics.OF_SOLVES}
     return Snapshot(
         scene=scene,
-        numerics=numerics.check(scene.lower, scene.upper, **options),
+        numerics=numerics.Numerics.restored(scene, options),
         rng=generators.restore(tree["rng"], reader),
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
