@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import fem, materials, shapes, sph
+from mpm import _core, fem, materials, shapes, sph
 from mpm.base import later
 from mpm.base._check import Unset
-from mpm.base.options import NEEDED, Flag, rows
+from mpm.base.options import NEEDED, Flag, Number, rows
 from mpm.fem.options import Options
 from mpm.io import checkpoint, container
 from mpm.mpm.numerics import Numerics
@@ -126,6 +126,52 @@ def test_every_setting_of_the_viewer_is_an_option_that_a_reset_takes(method):
             changed = sim._numerics.changed({setting.key: value})
             row = table[setting.key]
             assert changed[setting.key] == (value == "on" if isinstance(row.check, Flag) else value)
+
+
+@each_method
+def test_ranges_and_words_are_those_of_the_core(method):
+    """The core alone states them, and takes what is at their ends."""
+    table, core = rows(METHODS[method][1]), METHODS[method][1]._core
+    stated = _core.options()
+    assert stated["common"].keys() | stated[method].keys() >= {name for name in table if name in core}
+    for name, row in table.items():
+        if name not in core:
+            continue
+        entry = stated[method][name]
+        if entry["words"]:
+            assert row.check.words == tuple(entry["words"]), name
+        for dtype in TINY if isinstance(row.check, Number) else ():
+            limits = row.check.limits(dtype)
+            assert (limits["low"], limits["high"], limits["low_open"]) == tuple(entry[dtype]), name
+
+
+@each_method
+@pytest.mark.parametrize("surface", ["wall", "collider"])
+def test_a_contact_is_for_what_its_row_says(method, surface):
+    build, _, law, resolution = METHODS[method]
+    for row in _core.contacts():
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(shapes.Box((0.25, 0.5), (0.75, 0.75)), law)
+        floor = shapes.Box((0.1, 0.1), (0.9, 0.4))
+        allowed = row[surface] and (surface == "collider" or method in row["methods"])
+        try:
+            if surface == "collider":
+                scene.add_collider(floor, contact=row["name"])
+            else:
+                wall = mpm.Wall(row["name"])
+                scene = mpm.Scene((0, 0), (1, 1), walls={"x": wall})
+                scene.add(shapes.Box((0.25, 0.5), (0.75, 0.75)), law)
+            build(scene, **{resolution: 1 / 8}).step(2)
+            taken = True
+        except ValueError:
+            taken = False
+        assert taken == allowed, row
+        for name, may in (("friction", row["frictional"]), ("restitution", row["rebounds"])):
+            if surface == "wall" and not may:
+                with pytest.raises(ValueError, match=f"{name} = 0.5"):
+                    mpm.Wall(row["name"], **{name: 0.5})
+            elif surface == "wall":
+                mpm.Wall(row["name"], **{name: 0.5})
 
 
 @each_method

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from mpm import _core
 from mpm.base import _check
 from mpm.base.setting import Setting
 
@@ -40,6 +41,11 @@ class Number:
         low, high = _end(self.low, dtype), _end(self.high, dtype)
         return {"low": low, "low_open": self.low_open, "high": high, "whole": self.whole}
 
+    @property
+    def most(self) -> float:
+        """The largest number in double precision."""
+        return _end(self.high, "float64")
+
     def __call__(self, row: Row, value: object, others: Values) -> Any:
         if value is None and self.none is not NEEDED:
             return self.none
@@ -64,6 +70,33 @@ class Choice:
 
     def __call__(self, row: Row, value: object, others: Values) -> str:
         return _check.choice(row.name, value, self.words)
+
+
+class CoreRows:
+    """The ranges and words that the core states of the options of a method, or of all (``"common"``)."""
+
+    def __init__(self, method: str) -> None:
+        self._rows = _core.options()[method]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._rows
+
+    def number(self, name: str, none: Any = NEEDED) -> Number:
+        """A check by the range of an option."""
+        row = self._rows[name]
+        (low, high, is_open), (least, most, _) = row["float64"], row["float32"]
+        ends: tuple[Ends, Ends] = (low, high)
+        if (low, high) != (least, most):
+            ends = {"float64": low, "float32": least}, {"float64": high, "float32": most}
+        return Number(*ends, low_open=is_open, whole=row["whole"], none=none)
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """The words of an option."""
+        return tuple(self._rows[name]["words"])
+
+    def choice(self, name: str) -> Choice:
+        """A check by them."""
+        return Choice(self.words(name))
 
 
 class Flag:

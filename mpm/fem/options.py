@@ -9,14 +9,13 @@ from typing import Any, Self
 from mpm import _core
 from mpm.base import _check
 from mpm.base._check import Unset
-from mpm.base.options import Choice, Number, Row, option
+from mpm.base.options import CoreRows, Row, option
 from mpm.scene.scene import Scene
 from mpm.solver.options import Common
 from mpm.solver.stepping import refuse_coarse_positions
 
-INTEGRATORS = ("symplectic-euler", "linearly-implicit-euler")
-LEAST_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
-MOST_ITERATIONS = 1_000_000
+CORE = CoreRows("fem")
+INTEGRATORS = CORE.words("integrator")
 REFERENCES = {
     "corotated elements": (
         "Müller, Gross: Interactive virtual materials. Proceedings of Graphics Interface (2004) 239-246"
@@ -40,22 +39,24 @@ def _damping(row: Row, value: object, others: Mapping[str, Any]) -> tuple[float,
 class Options(Common):
     """The rows of the options of `mpm.fem.Simulation`, which explains them."""
 
-    spacing: float = option(None, Number(0, low_open=True, none=0.0), "m", "size of cells", viewer=True)
+    _core = CORE
+
+    spacing: float = option(None, CORE.number("spacing", none=0.0), "m", "size of cells", viewer=True)
     integrator: str = option(
         "symplectic-euler",
-        Choice(INTEGRATORS),
+        CORE.choice("integrator"),
         meaning="how a step advances time",
         cites=lambda chosen: [("linearly implicit steps", IMPLICIT)] * (chosen.integrator != INTEGRATORS[0]),
     )
     tolerance: float = option(
         Unset(1e-6),
-        Number(LEAST_TOLERANCE, 0.1),
+        CORE.number("tolerance"),
         meaning="residual of the solve over the first one",
         users=("integrator", INTEGRATORS[1:]),
     )
     max_iterations: int = option(
         Unset(2000),
-        Number(1, MOST_ITERATIONS, whole=True),
+        CORE.number("max_iterations"),
         meaning="of the conjugate gradients",
         users=("integrator", INTEGRATORS[1:]),
     )
@@ -90,10 +91,4 @@ class Options(Common):
 
 def new_core(scene: Scene, chosen: Options) -> _core.FEM:
     """A core without materials, colliders and nodes."""
-    return _core.FEM(
-        **chosen._shared(scene),
-        upper=scene.upper.tolist(),
-        dx=chosen.spacing,
-        damping=chosen.damping,
-        integrator=(chosen.integrator, chosen.tolerance, chosen.max_iterations),
-    )
+    return _core.FEM(**chosen._for_core(scene), upper=scene.upper.tolist())

@@ -248,7 +248,7 @@ class _Search:
             integrator="implicit-euler",
             beta=1.0,
             tolerance=max(SOLVED * self.tolerance, 1e-10),
-            max_iterations=numerics.MOST_ITERATIONS,
+            max_iterations=int(numerics.CORE.number("max_iterations").most),
             preconditioner="mass",
             projection="semidefinite",
             dt=LONGEST,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check
 from mpm.base._check import Unset
-from mpm.base.options import NEEDED, Choice, Flag, Number, Row, option, rows
+from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
 from mpm.mpm import citations
 from mpm.scene import walls
@@ -23,28 +23,13 @@ from mpm.solver.options import Leaving
 from mpm.solver.stepping import refuse_coarse_positions
 from mpm.solver.totals import per_depth
 
+CORE = CoreRows("mpm")
 SAMPLINGS = ("lattice", "stratified", "random", "poisson")
 VOLUMES = ("sampler", "grid-density")
-TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
-KERNELS = ("linear", "quadratic", "cubic")
-GRADIENTS = ("mls", "bspline")
-ADVECTIONS = ("pic", "particle")
-F_UPDATES = ("linear", "cayley", "trace")
-PARTICLE_COLLISIONS = ("deep", "surface", "off")
-
-PRECONDITIONERS = ("mass", "stiffness")
-PROJECTIONS = ("semidefinite", "none")
-INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
-
+TRANSFERS, KERNELS, GRADIENTS = (CORE.words(name) for name in ("transfer", "kernel", "gradient"))
+INTEGRATORS = CORE.words("integrator")
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
-LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
-MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
-MOST_VISCOSITY = 100  # of settings.c
-# Each order costs one more sweep over all particles, and the series has converged long before.
-MAX_XPIC_ORDER = 50
-
-SMALLEST_DX, LARGEST_DX = 1e-90, 1e90  # within them, volumes of cells and their inverses do not overflow
 MAX_PER_CELL = 10_000
 MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 
@@ -78,9 +63,10 @@ def _viscosity(row: Row, value: object, others: Mapping[str, Any]) -> tuple[floa
     if value is None:
         return 0.0, 0.0
     linear, quadratic = _check.array("artificial_viscosity", value, (2,)).tolist()
-    if not (0 <= linear <= MOST_VISCOSITY and 0 <= quadratic <= MOST_VISCOSITY):
+    most = CORE.number("artificial_viscosity").most
+    if not (0 <= linear <= most and 0 <= quadratic <= most):
         raise ValueError(
-            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {MOST_VISCOSITY}]"
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {most:g}]"
         )
     return linear, quadratic
 
@@ -89,9 +75,11 @@ def _viscosity(row: Row, value: object, others: Mapping[str, Any]) -> tuple[floa
 class Numerics(Leaving):
     """The rows of the options of `mpm.Simulation`, which explains them."""
 
+    _core = CORE
+
     dx: float = option(
         NEEDED,
-        Number(SMALLEST_DX, LARGEST_DX),
+        CORE.number("dx"),
         "m",
         "cell size; the domain must be a whole number of cells",
         viewer=True,
@@ -106,40 +94,40 @@ class Numerics(Leaving):
     volume: str = option("sampler", Choice(VOLUMES), meaning="rest volume of particles")
     transfer: str = option(
         "apic",
-        Choice(TRANSFERS),
+        CORE.choice("transfer"),
         meaning="of velocities between particles and grid",
         viewer=True,
         cites=lambda chosen: citations.TRANSFER[chosen.transfer],
     )
-    kernel: str = option("quadratic", Choice(KERNELS), meaning="B-spline", viewer=True)
+    kernel: str = option("quadratic", CORE.choice("kernel"), meaning="B-spline", viewer=True)
     gradient: str = option(
         "mls",
-        Choice(GRADIENTS),
+        CORE.choice("gradient"),
         meaning="mls, or that of the B-spline",
         viewer=True,
         cites=lambda chosen: citations.GRADIENT[chosen.gradient],
     )
     flip_ratio: float = option(
         Unset(0.95),
-        Number(0, 1),
+        CORE.number("flip_ratio"),
         meaning="share of FLIP",
         users=("transfer", ("flip", "aflip", "asflip")),
         viewer=True,
     )
     xpic_order: int = option(
         Unset(2),
-        Number(1, MAX_XPIC_ORDER, whole=True),
+        CORE.number("xpic_order"),
         meaning="1 is PIC; each order more costs a transfer",
         users=("transfer", ("xpic",)),
         viewer=True,
     )
     advect: str = option(
         Unset("pic"),
-        Choice(ADVECTIONS),
+        CORE.choice("advect"),
         meaning="velocity with which particles move",
         users=("transfer", ("flip", "aflip")),
     )
-    f_update: str = option("linear", Choice(F_UPDATES), meaning="of the deformation gradient")
+    f_update: str = option("linear", CORE.choice("f_update"), meaning="of the deformation gradient")
     c_damping: float = option(
         0.0,
         _Damping(0, 1),
@@ -164,7 +152,7 @@ class Numerics(Leaving):
     )
     integrator: str = option(
         "explicit",
-        Choice(INTEGRATORS),
+        CORE.choice("integrator"),
         meaning="how a step advances time",
         left_out="explicit",
         cites=lambda chosen: citations.INTEGRATOR[chosen.integrator] * chosen.is_implicit,
@@ -174,30 +162,30 @@ class Numerics(Leaving):
     )
     tolerance: float = option(
         Unset(1e-3),
-        Number(LEAST_TOLERANCE, 0.1),
+        CORE.number("tolerance"),
         meaning="residual of the solve over the first one",
         users=("integrator", INTEGRATORS[1:]),
     )
     max_iterations: int = option(
         Unset(20),
-        Number(1, MOST_ITERATIONS, whole=True),
+        CORE.number("max_iterations"),
         meaning="Newton iterations of a step",
         users=("integrator", ("implicit-euler", "implicit-midpoint")),
     )
     preconditioner: str = option(
         Unset("mass"),
-        Choice(PRECONDITIONERS),
+        CORE.choice("preconditioner"),
         meaning="of the conjugate gradients",
         users=("integrator", INTEGRATORS[1:]),
     )
     projection: str = option(
         Unset("semidefinite"),
-        Choice(PROJECTIONS),
+        CORE.choice("projection"),
         meaning="of the derivative of the forces",
         users=("integrator", ("semi-implicit",)),
     )
     particle_collisions: str = option(
-        "deep", Choice(PARTICLE_COLLISIONS), meaning="where colliders hold particles", viewer=True
+        "deep", CORE.choice("particle_collisions"), meaning="where colliders hold particles", viewer=True
     )
     dissipation: bool = option(
         False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
@@ -314,36 +302,10 @@ def new_core(
     `gravity` (d,) replaces that of the scene. The tolerance of implicit steps is relative to dt times `load`
     [N/kg^½]; 0: to the first residual.
     """
-    shared = chosen._shared(scene)
+    arguments = chosen._for_core(scene) | {"c_keep": 1 - chosen.c_damping, "load": load}
     if gravity is not None:
-        shared["gravity"] = gravity.tolist()
-    return _core.Simulation(
-        **shared,
-        dx=chosen.dx,
-        scheme=(
-            chosen.transfer,
-            chosen.kernel,
-            chosen.gradient,
-            chosen.flip_ratio,
-            chosen.xpic_order,
-            chosen.advect == "particle",
-            chosen.f_update,
-            1 - chosen.c_damping,
-            chosen.f_bar,
-            chosen.artificial_viscosity,
-        ),
-        integrator=(
-            chosen.integrator,
-            chosen.beta,
-            chosen.tolerance,
-            chosen.max_iterations,
-            chosen.preconditioner,
-            chosen.projection,
-            load,
-        ),
-        particle_collisions=chosen.particle_collisions,
-        dissipation=chosen.dissipation,
-    )
+        arguments["gravity"] = gravity.tolist()
+    return _core.Simulation(**arguments)
 
 
 def _cells(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:

@@ -25,7 +25,6 @@ __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
-BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/mpm/memory/particles.h
 
 
 def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
@@ -202,7 +201,8 @@ def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     for name in (name for name in arrays if name not in NOT_FIELDS):
         yield f"particles.{name}", arrays[name][by_row]
     cells = arrays["x"][by_row]
-    metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
+    side = _core.BLOCK_SIDE_2D if d == 2 else _core.BLOCK_SIDE_3D
+    metres = snapshot.scene.lower + chosen.dx * (side * block.astype(np.float64) + cells)
     yield "particles.x", kept.Places(block, cells, metres)
     yield "particles.order", row
     yield "particles.blocks", groups

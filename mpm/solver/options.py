@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mpm import config
 from mpm.base import _check
-from mpm.base.options import Flag, Number, Options, Row, option, rows
+from mpm.base.options import CoreRows, Flag, Number, Options, Row, option, rows
 from mpm.scene import walls
 from mpm.scene.scene import Scene
 from mpm.solver.stepping import LEAST_STEP, DType, checked_dtype
 
-MAX_HISTORY = 2**31 - 1
+CORE = CoreRows("common")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ class _Step(Number):
 @dataclass(frozen=True, kw_only=True)
 class Common(Options):
     """The rows of the options that every method has, see `mpm.Simulation`."""
+
+    _core: ClassVar[CoreRows]
+    """Those of the method that the core has, too."""
 
     dtype: DType = option("float64", lambda row, value, others: checked_dtype(value))
     dt: float = option(  # 0: automatic
@@ -57,10 +60,8 @@ class Common(Options):
         says=lambda bound: None if bound == math.inf else bound,
     )
     allow_unstable: bool = option(False, Flag(), meaning="accept a fixed time step above the bound")
-    threads: int | None = option(
-        None, Number(1, config.MAX_THREADS, whole=True, none=None), meaning="of a run", kept=False
-    )
-    history: int = option(1, Number(0, MAX_HISTORY, whole=True), "", "record every n-th step", viewer=True)
+    threads: int | None = option(None, CORE.number("threads", none=None), meaning="of a run", kept=False)
+    history: int = option(1, CORE.number("history"), "", "record every n-th step", viewer=True)
 
     @classmethod
     def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:
@@ -99,18 +100,15 @@ class Common(Options):
             new["max_dt"] = None
         return new
 
-    def _shared(self, scene: Scene) -> dict[str, Any]:
-        """The arguments that the core of every method takes."""
-        return {
+    def _for_core(self, scene: Scene) -> dict[str, Any]:
+        """The arguments of the core: options that it has by the same name, and the scene."""
+        own = {name: getattr(self, name) for name in rows(type(self)) if name in CORE or name in self._core}
+        return own | {
             "dim": scene.dimension,
-            "dtype": self.dtype,
             "lower": scene.lower.tolist(),
             "gravity": scene.gravity.tolist(),
             "walls": [(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
-            "dt": self.dt,
-            "max_dt": self.max_dt,
-            "allow_unstable": self.allow_unstable,
-            "history": self.history,
+            "on_leave": walls.fates(getattr(self, "on_leave", walls.FATES[0]), scene.dimension),
             "threads": self.threads or config.get_num_threads(),
             "isa": config.isa(),
         }
@@ -127,6 +125,5 @@ class Leaving(Common):
     )
     cells: tuple[int, ...]  # of the domain along each axis
 
-    def _shared(self, scene: Scene) -> dict[str, Any]:
-        fates = walls.fates(self.on_leave, scene.dimension)
-        return {**super()._shared(scene), "on_leave": fates, "cells": self.cells}
+    def _for_core(self, scene: Scene) -> dict[str, Any]:
+        return super()._for_core(scene) | {"cells": self.cells}

@@ -12,7 +12,7 @@ import numpy as np
 from mpm import _core
 from mpm.base import _check
 from mpm.base._check import Unset
-from mpm.base.options import NEEDED, Choice, Flag, Number, option
+from mpm.base.options import NEEDED, CoreRows, Flag, option
 from mpm.materials import Fluid
 from mpm.materials.admission import refuse_varying
 from mpm.scene import domain, walls
@@ -22,15 +22,10 @@ from mpm.solver.options import Leaving
 from mpm.solver.stepping import refuse_coarse_positions
 from mpm.sph import operators
 
-KERNELS = ("cubic", "wendland")
-VISCOSITIES = ("vector", "central")
-CONSTANTS = ("dynamic", "kinematic")
+CORE = CoreRows("sph")
 OF_VISCOSITY = ("viscosity", "constant_viscosity")  # options that a fluid without a viscosity does not have
-MOST_CELLS = 2**20  # spacings along an axis
+MOST_CELLS = int(CORE.number("cells").most)  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
-# Sums divide by 1e-8 h³, and a particle has the mass ρ₀ spacing^d; beyond these spacings [m] numbers end.
-LEAST_SPACING = {"float64": 1e-90, "float32": 1e-9}
-LARGEST_SPACING = {"float64": 1e90, "float32": 1e9}
 FEWEST = 4  # smoothing lengths along an axis: a particle and its image have no neighbour twice
 REFERENCES = (
     (
@@ -64,35 +59,37 @@ XSPH = (
 class Numerics(Leaving):
     """The rows of the options of `mpm.sph.Simulation`, which explains them."""
 
+    _core = CORE
+
     spacing: float = option(
         NEEDED,
-        Number(LEAST_SPACING, LARGEST_SPACING),
+        CORE.number("spacing"),
         "m",
         "distance of particles; the domain must be a whole number",
         viewer=True,
     )
-    smoothing: float = option(1.0, Number(0.8, 3.0), "", "smoothing length over spacing", viewer=True)
+    smoothing: float = option(1.0, CORE.number("smoothing"), "", "smoothing length over spacing", viewer=True)
     kernel: str = option(
         "cubic",
-        Choice(KERNELS),
+        CORE.choice("kernel"),
         meaning="of the sums",
         viewer=True,
         cites=lambda chosen: [("kernel", WENDLAND)] * (chosen.kernel == "wendland"),
     )
     viscosity: str = option(
-        Unset("vector"), Choice(VISCOSITIES), meaning="form of the viscous force", viewer=True
+        Unset("vector"), CORE.choice("viscosity"), meaning="form of the viscous force", viewer=True
     )
     constant_viscosity: str = option(
         Unset("dynamic"),
-        Choice(CONSTANTS),
+        CORE.choice("constant_viscosity"),
         meaning="what does not depend on the density",
         viewer=True,
         left_out="dynamic",
     )
-    alpha: float = option(0.0, Number(0, 10.0), "", "artificial viscosity", viewer=True)
+    alpha: float = option(0.0, CORE.number("alpha"), "", "artificial viscosity", viewer=True)
     xsph: float = option(
         0.0,
-        Number(0, 1),
+        CORE.number("xsph"),
         "",
         "share of the neighbours' velocity",
         viewer=True,
@@ -184,18 +181,7 @@ def refuse_unused(fluid: Fluid, arguments: Mapping[str, Any]) -> None:
 
 def new_core(scene: Scene, chosen: Numerics, density: float) -> _core.SPH:
     """A core without material, colliders and particles."""
-    return _core.SPH(
-        **chosen._shared(scene),
-        spacing=chosen.spacing,
-        smoothing=chosen.smoothing,
-        density=density,
-        kernel=chosen.kernel,
-        viscosity=chosen.viscosity,
-        kinematic=chosen.constant_viscosity == "kinematic",
-        alpha=chosen.alpha,
-        xsph=chosen.xsph,
-        tension=chosen.tension,
-    )
+    return _core.SPH(**chosen._for_core(scene), density=density)
 
 
 def calibration(chosen: Numerics, dimension: int) -> float:
