@@ -74,7 +74,7 @@ def outcome(method, options):
         sim = made(method, **options)
     except (TypeError, ValueError) as error:
         return type(error), str(error)
-    return {name: getattr(sim._numerics, name) for name in rows(Common)}
+    return {name: getattr(sim._numerics, name, "raise") for name in (*rows(Common), "on_leave")}
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -143,6 +143,44 @@ def test_ranges_and_words_are_those_of_the_core(method):
         for dtype in TINY if isinstance(row.check, Number) else ():
             limits = row.check.limits(dtype)
             assert (limits["low"], limits["high"], limits["low_open"]) == tuple(entry[dtype]), name
+
+
+@pytest.mark.parametrize("method", ["mpm", "sph"])
+def test_the_largest_number_of_cells_is_that_of_the_core(method):
+    build, table, law, resolution = METHODS[method]
+    most = int(table._core.number("cells").most)
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(
+        shapes.Points([(0.5, 0.5)], volume=1e-20) if method == "mpm" else shapes.Ball((0.5, 0.5), 1e-5), law
+    )
+    said = rf"^{resolution} = .*: must be >= {1 / most:g}, the domain's size / 2\^{most.bit_length() - 1}"
+    for count in (most + 2, 2 * most):
+        with pytest.raises(ValueError, match=said):
+            build(scene, **{resolution: 1 / count})
+    if method == "mpm":
+        assert build(scene, dx=1 / most).dx == 1 / most
+        with pytest.raises(ValueError, match=said):
+            scene.fitted(1e-300)
+
+
+@pytest.mark.parametrize("method", ["mpm", "sph"])
+def test_positions_outside_of_the_domain_have_the_same_fates(method):
+    for value in (
+        "raise",
+        "clamp",
+        "delete",
+        "stop",
+        None,
+        1,
+        {},
+        {"x": "clamp"},
+        {"z": "clamp"},
+        {"x": 1},
+        {1: "clamp"},
+    ):
+        said = outcome(method, {"on_leave": value})
+        assert said == outcome("mpm", {"on_leave": value})
+        assert isinstance(said, dict) or "on_leave" in said[1], value
 
 
 @each_method

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from mpm import _core
 from mpm.base import _check
@@ -205,7 +204,8 @@ class Numerics(Leaving):
         lower, upper, dx = scene.lower, scene.upper, values["dx"]
         refuse_coarse_positions(lower, upper, dx, values["dtype"])
         values["particles_per_cell"] = values["particles_per_cell"] or 2**scene.dimension
-        chosen = cls(**values, cells=_cells(lower, upper, dx))
+        cells = counted_cells("dx", lower, upper, dx)
+        chosen = cls(**values, cells=cells)
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         if chosen.kernel == "linear" and not chosen.dt:
@@ -306,15 +306,6 @@ def new_core(
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()
     return _core.Simulation(**arguments)
-
-
-def _cells(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
-    """Cells along each axis; the domain has to be a whole number of them."""
-    extent = upper - lower
-    exact = extent / dx
-    if not np.isfinite(exact).all() or exact.max() >= 2**31:
-        raise ValueError(f"dx = {dx:g}: must be > {extent.max() / 2**31:g}, the domain's size / 2^31")
-    return tuple(int(count) for count in counted_cells("dx", lower, upper, dx))
 
 
 def stored_C(

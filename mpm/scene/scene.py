@@ -19,7 +19,7 @@ from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
 from mpm.scene import walls as _walls
 from mpm.scene.colliders import Collider, Collides
-from mpm.scene.domain import are_whole, whole_cells
+from mpm.scene.domain import are_whole, refuse_many, whole_cells
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -460,7 +460,7 @@ class Scene(Collides, _check.Strict):
         Raises
         ------
         TypeError, ValueError
-            `dx` is not a number > 0, or so small that the domain would have 2^31 cells along an axis.
+            `dx` is not a number > 0, or so small that the domain would have more than 2^30 cells along an axis.
 
         Examples
         --------
@@ -468,11 +468,8 @@ class Scene(Collides, _check.Strict):
         [1.0, 0.75]
         """
         size = _check.number("dx", dx, low=0, low_open=True, unit="m")
-        with np.errstate(over="ignore"):
-            cells = whole_cells(self._upper - self._lower, size)
-        if not cells.max() < 2**31:
-            least = float((self._upper - self._lower).max()) / 2**31
-            raise ValueError(f"dx = {size:g}: must be > {least:g}, the domain's size / 2^31")
+        refuse_many("dx", self._upper - self._lower, size)
+        cells = whole_cells(self._upper - self._lower, size)
         other = copy.copy(self)
         upper = self._lower + cells * size
         # A side that is whole already keeps its number, which rounding may have made another one.

@@ -24,7 +24,6 @@ from mpm.sph import operators
 
 CORE = CoreRows("sph")
 OF_VISCOSITY = ("viscosity", "constant_viscosity")  # options that a fluid without a viscosity does not have
-MOST_CELLS = int(CORE.number("cells").most)  # spacings along an axis
 RESOLVED = {"float64": 2**-20, "float32": 2**-8}  # spacings: neighbouring numbers may lie that far apart
 FEWEST = 4  # smoothing lengths along an axis: a particle and its image have no neighbour twice
 REFERENCES = (
@@ -111,18 +110,15 @@ class Numerics(Leaving):
 
 def _cells(scene: Scene, spacing: float, smoothing: float) -> tuple[int, ...]:
     """Spacings along each axis, a whole number: the lattice of the fluid fits between the walls."""
-    exact = (scene.upper - scene.lower) / spacing
-    most = int(min(exact.max(), 2.0 * MOST_CELLS))
-    if most > MOST_CELLS:
-        least = (scene.upper - scene.lower).max() / MOST_CELLS
-        raise ValueError(f"spacing = {spacing:g}: must be >= {least:g}, the domain's size / 2^20")
-    whole = domain.counted_cells("spacing", scene.lower, scene.upper, spacing)
-    if whole.min() < FEWEST * smoothing:
+    counts = domain.counted_cells(
+        "spacing", scene.lower, scene.upper, spacing, int(CORE.number("cells").most)
+    )
+    if min(counts) < FEWEST * smoothing:
         raise ValueError(
-            f"spacing = {spacing:g}: the domain has {int(whole.min())} spacings along an axis; must be >= "
+            f"spacing = {spacing:g}: the domain has {min(counts)} spacings along an axis; must be >= "
             f"{math.ceil(FEWEST * smoothing)} with smoothing = {smoothing:g}"
         )
-    return tuple(int(count) for count in whole)
+    return counts
 
 
 def refuse_contacts(scene: Scene, tension: bool) -> None:
