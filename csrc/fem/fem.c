@@ -30,16 +30,15 @@ static const mpm_field rows[MPM_FEM_FIELDS] = {
 
 /* ---- settings --------------------------------------------------------------------------------------------------- */
 
-#define AT(member) offsetof(mpm_fem_settings, member)
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, MPM_LAST_WORD})
+#define AT(member) .offset = offsetof(mpm_fem_settings, member)
 
 static const mpm_option options[] = {
-    {"upper", MPM_OPTION_VECTOR, AT(upper), .words = NULL},
+    {"upper", MPM_OPTION_VECTOR, AT(upper)},
     {"spacing", MPM_OPTION_NUMBER, AT(dx), .range = MPM_ABOVE(0, DBL_MAX)},
     {"damping", MPM_OPTION_PAIR, AT(damping), .range = MPM_FROM(0, DBL_MAX)},
     {"integrator", MPM_OPTION_WORD, AT(integrator),
-     .words = WORDS([MPM_FEM_SYMPLECTIC_EULER] = "symplectic-euler",
-                    [MPM_FEM_LINEARLY_IMPLICIT] = "linearly-implicit-euler")},
+     .words = {[MPM_FEM_SYMPLECTIC_EULER] = "symplectic-euler",
+               [MPM_FEM_LINEARLY_IMPLICIT] = "linearly-implicit-euler"}},
     {"tolerance", MPM_OPTION_NUMBER, AT(tolerance), .range = MPM_FROM(1e-12, 0.1), .single = MPM_FROM(1e-6, 0.1)},
     {"max_iterations", MPM_OPTION_WHOLE, AT(max_iterations), .range = MPM_FROM(1, 1000000)},
     {0},

@@ -7,45 +7,43 @@
 #include "mpm/implicit.h"
 #include "mpm/integrator.h"
 
-#define AT(member) offsetof(mpm_settings, member)
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, MPM_LAST_WORD})
+#define AT(member) .offset = offsetof(mpm_settings, member)
 
 static const mpm_option rows[] = {
     {"cells", MPM_OPTION_CELLS, AT(cells), .range = MPM_FROM(1, MPM_MOST_CELLS)},
     /* Volumes of cells and their inverses do not overflow. */
     {"dx", MPM_OPTION_NUMBER, AT(dx), .range = MPM_FROM(1e-90, 1e90)},
     {"transfer", MPM_OPTION_WORD, AT(scheme.transfer),
-     .words = WORDS([MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
-                    [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic")},
+     .words = {[MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
+               [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"}},
     {"kernel", MPM_OPTION_WORD, AT(scheme.degree),
-     .words = WORDS([MPM_LINEAR] = "linear", [MPM_QUADRATIC] = "quadratic", [MPM_CUBIC] = "cubic")},
+     .words = {[MPM_LINEAR] = "linear", [MPM_QUADRATIC] = "quadratic", [MPM_CUBIC] = "cubic"}},
     {"gradient", MPM_OPTION_WORD, AT(scheme.gradient),
-     .words = WORDS([MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline")},
+     .words = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"}},
     {"flip_ratio", MPM_OPTION_NUMBER, AT(scheme.flip_ratio), .range = MPM_FROM(0, 1)},
     /* Each order costs one more sweep over all particles, and the series has converged long before. */
     {"xpic_order", MPM_OPTION_WHOLE, AT(scheme.xpic_order), .range = MPM_FROM(1, 50)},
-    {"advect", MPM_OPTION_EITHER, AT(scheme.advect_particle), .words = WORDS("pic", "particle")},
+    {"advect", MPM_OPTION_EITHER, AT(scheme.advect_particle), .words = {"pic", "particle"}},
     {"f_update", MPM_OPTION_WORD, AT(scheme.f_update),
-     .words = WORDS([MPM_F_LINEAR] = "linear", [MPM_F_CAYLEY] = "cayley", [MPM_F_TRACE] = "trace")},
+     .words = {[MPM_F_LINEAR] = "linear", [MPM_F_CAYLEY] = "cayley", [MPM_F_TRACE] = "trace"}},
     {"c_keep", MPM_OPTION_NUMBER, AT(scheme.c_keep), .range = MPM_FROM(0, 1)},
-    {"f_bar", MPM_OPTION_FLAG, AT(scheme.f_bar), .words = NULL},
+    {"f_bar", MPM_OPTION_FLAG, AT(scheme.f_bar)},
     /* About 0.1 and 2 are usual. */
     {"artificial_viscosity", MPM_OPTION_PAIR, AT(scheme.viscosity), .range = MPM_FROM(0, 100)},
     {"integrator", MPM_OPTION_WORD, AT(integrator),
-     .words = WORDS([MPM_EXPLICIT] = "explicit", [MPM_SEMI_IMPLICIT] = "semi-implicit",
-                    [MPM_IMPLICIT_EULER] = "implicit-euler", [MPM_IMPLICIT_MIDPOINT] = "implicit-midpoint")},
+     .words = {[MPM_EXPLICIT] = "explicit", [MPM_SEMI_IMPLICIT] = "semi-implicit",
+               [MPM_IMPLICIT_EULER] = "implicit-euler", [MPM_IMPLICIT_MIDPOINT] = "implicit-midpoint"}},
     {"beta", MPM_OPTION_NUMBER, AT(beta), .range = MPM_FROM(0, 1)},
-    {"tolerance", MPM_OPTION_NUMBER, AT(tolerance), .range = MPM_FROM(1e-10, 0.1),
-     .single = MPM_FROM(1e-4, 0.1)},
+    {"tolerance", MPM_OPTION_NUMBER, AT(tolerance), .range = MPM_FROM(1e-10, 0.1), .single = MPM_FROM(1e-4, 0.1)},
     {"max_iterations", MPM_OPTION_WHOLE, AT(max_iterations), .range = MPM_FROM(1, MPM_NEWTON_MOST)},
     {"preconditioner", MPM_OPTION_WORD, AT(preconditioner),
-     .words = WORDS([MPM_BY_MASS] = "mass", [MPM_BY_STIFFNESS] = "stiffness")},
+     .words = {[MPM_BY_MASS] = "mass", [MPM_BY_STIFFNESS] = "stiffness"}},
     {"projection", MPM_OPTION_WORD, AT(projection),
-     .words = WORDS([MPM_PROJECTION_SEMIDEFINITE] = "semidefinite", [MPM_PROJECTION_NONE] = "none")},
+     .words = {[MPM_PROJECTION_SEMIDEFINITE] = "semidefinite", [MPM_PROJECTION_NONE] = "none"}},
     {"load", MPM_OPTION_NUMBER, AT(load), .range = MPM_FROM(0, DBL_MAX)},
     {"particle_collisions", MPM_OPTION_WORD, AT(particle_collisions),
-     .words = WORDS([MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off")},
-    {"dissipation", MPM_OPTION_FLAG, AT(dissipation), .words = NULL},
+     .words = {[MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"}},
+    {"dissipation", MPM_OPTION_FLAG, AT(dissipation)},
     {0},
 };
 

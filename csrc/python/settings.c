@@ -2,49 +2,17 @@
  *
  * The settings of a simulation, from the keywords with which Python makes one, and the tables behind them.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "python/module.h"
 
 /* ---- from keywords ---------------------------------------------------------------------------------------------- */
 
-/* A text without NUL, which lives as long as the object. */
-static const char *get_text(PyObject *object, const char *name)
-{
-    Py_ssize_t size;
-    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &size) : NULL;
-    if (text && strlen(text) == (size_t)size)
-        return text;
-    if (!PyErr_Occurred())
-        PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError, "%s: expected a text", name);
-    return NULL;
-}
-
 /* The number of a word; -1, which the core refuses, for others. -2 with an exception. */
 static int get_word(PyObject *object, const mpm_option *row)
 {
-    const char *text = get_text(object, row->name);
-    return text ? mpm_options_find_word(row, text) : -2;
-}
-
-static int get_number(PyObject *object, double *out)
-{
-    *out = PyFloat_AsDouble(object);
-    return *out == -1 && PyErr_Occurred() ? -1 : 0;
-}
-
-static int get_whole(PyObject *object, const char *name, int *out)
-{
-    const long value = PyLong_AsLong(object);
-    if (value == -1 && PyErr_Occurred())
-        return -1;
-    if (value < INT_MIN || value > INT_MAX) {
-        PyErr_Format(PyExc_OverflowError, "%s: out of range", name);
-        return -1;
-    }
-    *out = (int)value;
-    return 0;
+    const char *word;
+    return PyArg_Parse(object, "s", &word) ? mpm_options_find_word(row, word) : -2;
 }
 
 static int get_cells(PyObject *object, const mpm_option *row, int dim, int64_t *out)
@@ -103,55 +71,45 @@ static int get_leave(PyObject *fates, const mpm_option *row, int count, mpm_leav
 /* Reads the value of a row into the settings. */
 static int get_value(PyObject *value, const mpm_option *row, mpm_common *settings)
 {
-    char *place = (char *)settings + row->offset;
+    void *place = (char *)settings + row->offset;
     const int dim = settings->dim;
-    int word;
+    const char *text;
+    int number = 0;
     switch (row->kind) {
     case MPM_OPTION_NUMBER:
-        return get_number(value, (double *)place);
+        return PyArg_Parse(value, "d", place) ? 0 : -1;
     case MPM_OPTION_PAIR:
-        return mpm_python_get_doubles(value, row->name, (double *)place, 2);
+        return mpm_python_get_doubles(value, row->name, place, 2);
     case MPM_OPTION_WHOLE:
-        return get_whole(value, row->name, (int *)place);
+        return PyArg_Parse(value, "i", place) ? 0 : -1;
     case MPM_OPTION_FLAG:
-        word = PyObject_IsTrue(value);
-        *(bool *)place = word > 0;
-        return word < 0 ? -1 : 0;
+        number = PyObject_IsTrue(value);
+        *(bool *)place = number > 0;
+        return number < 0 ? -1 : 0;
     case MPM_OPTION_WORD:
-        *(int *)place = word = get_word(value, row);
-        return word < -1 ? -1 : 0;
+        *(int *)place = number = get_word(value, row);
+        return number < -1 ? -1 : 0;
     case MPM_OPTION_EITHER:
-        word = get_word(value, row);
-        *(bool *)place = word > 0;
-        return word == -1 ? mpm_python_refuse_flaw(row->name) : word < 0 ? -1 : 0;
-    case MPM_OPTION_REAL: {
-        const char *text = get_text(value, row->name);
-        const bool narrow = text && !strcmp(text, "float32"), wide = text && !strcmp(text, "float64");
-        *(size_t *)place = narrow ? sizeof(float) : wide ? sizeof(double) : 0; /* which the core refuses */
-        return text ? 0 : -1;
-    }
+        number = get_word(value, row);
+        *(bool *)place = number > 0;
+        return number == -1 ? mpm_python_refuse_flaw(row->name) : number < 0 ? -1 : 0;
+    case MPM_OPTION_REAL:
+        if (!PyArg_Parse(value, "s", &text))
+            return -1;
+        /* The core refuses 0. */
+        *(size_t *)place = !strcmp(text, "float32") ? sizeof(float) : !strcmp(text, "float64") ? sizeof(double) : 0;
+        return 0;
     case MPM_OPTION_VECTOR:
-        return mpm_python_get_doubles(value, row->name, (double *)place, dim);
+        return mpm_python_get_doubles(value, row->name, place, dim);
     case MPM_OPTION_CELLS:
-        return get_cells(value, row, dim, (int64_t *)place);
+        return get_cells(value, row, dim, place);
     case MPM_OPTION_WALLS:
-        return get_walls(value, row->name, 2 * dim, (mpm_wall *)place);
+        return get_walls(value, row->name, 2 * dim, place);
     case MPM_OPTION_LEAVE:
-        return get_leave(value, row, 2 * dim, (mpm_leave *)place);
+        return get_leave(value, row, 2 * dim, place);
     default:
-        return (*(const char **)place = get_text(value, row->name)) ? 0 : -1;
+        return PyArg_Parse(value, "s", place) ? 0 : -1;
     }
-}
-
-/* The value of a keyword: a new reference. */
-static PyObject *find(PyObject *kwargs, const char *name)
-{
-    PyObject *key = PyUnicode_FromString(name), *value = key && kwargs ? PyDict_GetItemWithError(kwargs, key) : NULL;
-    Py_XDECREF(key);
-    if (!value && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s: is missing", name);
-    Py_XINCREF(value);
-    return value;
 }
 
 int mpm_python_get_settings(PyObject *args, PyObject *kwargs, const mpm_options *options, mpm_common *settings)
@@ -160,10 +118,10 @@ int mpm_python_get_settings(PyObject *args, PyObject *kwargs, const mpm_options 
     Py_ssize_t count = 0;
     for (int k = 0; k < 2; k++)
         for (const mpm_option *row = tables[k]; row->name; row++, count++) {
-            PyObject *value = find(kwargs, row->name);
-            const int error = value ? get_value(value, row, settings) : -1;
-            Py_XDECREF(value); /* `kwargs` has it, and with it its text */
-            if (error)
+            PyObject *value = kwargs ? PyDict_GetItemString(kwargs, row->name) : NULL;
+            if (!value)
+                PyErr_Format(PyExc_TypeError, "%s: is missing", row->name);
+            if (!value || get_value(value, row, settings)) /* `kwargs`, which nobody else has, holds value and text */
                 return -1;
             if (settings->dim != 2 && settings->dim != 3) /* the first row: others depend on it */
                 return mpm_python_refuse_flaw("dim");
@@ -192,7 +150,7 @@ static PyObject *range_of(const mpm_option *row, size_t real_size)
 static PyObject *described(const mpm_option *row)
 {
     PyObject *words = PyList_New(0);
-    for (int k = 0; words && row->words && row->words[k] != MPM_LAST_WORD; k++)
+    for (int k = 0; words && k < MPM_MOST_WORDS; k++)
         if (row->words[k])
             mpm_python_append(&words, PyUnicode_FromString(row->words[k]));
     return Py_BuildValue("{s:N,s:N,s:O,s:N}", "float64", range_of(row, sizeof(double)), "float32",
@@ -231,12 +189,11 @@ static PyObject *contacts(PyObject *module, PyObject *unused)
         for (size_t m = 0; names && m < sizeof methods / sizeof *methods; m++)
             if (rule->methods & methods[m]->contacts)
                 mpm_python_append(&names, PyUnicode_FromString(methods[m]->method));
-        mpm_python_append(
-            &list, Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "name", rule->name, "wall",
-                                 PyBool_FromLong(rule->wall), "collider", PyBool_FromLong(rule->collider), "frictional",
-                                 PyBool_FromLong(rule->frictional), "rebounds", PyBool_FromLong(rule->rebounds),
-                                 "images", PyBool_FromLong(rule->images), "joins", PyBool_FromLong(rule->joins),
-                                 "methods", names));
+#define FLAG(flag) #flag, rule->flag ? Py_True : Py_False
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name, FLAG(wall),
+                                               FLAG(collider), FLAG(frictional), FLAG(rebounds), FLAG(images),
+                                               FLAG(joins), "methods", names));
+#undef FLAG
     }
     return list;
 }

@@ -6,26 +6,22 @@
 #include <math.h>
 #include <string.h>
 
-const char mpm_options_last_word[] = "";
-
-static const char *const fates[] = {[MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_DELETE] = "delete",
-                                    [MPM_LEAVE_CLAMP] = "clamp", MPM_LAST_WORD};
-
-#define AT(member) offsetof(mpm_common, member)
+#define AT(member) .offset = offsetof(mpm_common, member)
 static const mpm_option rows[] = {
     {"dim", MPM_OPTION_WHOLE, AT(dim), .range = MPM_FROM(2, 3)},
-    {"dtype", MPM_OPTION_REAL, AT(real_size), .words = NULL},
-    {"lower", MPM_OPTION_VECTOR, AT(lower), .words = NULL},
-    {"gravity", MPM_OPTION_VECTOR, AT(gravity), .words = NULL},
-    {"walls", MPM_OPTION_WALLS, AT(walls), .words = NULL},
-    {"on_leave", MPM_OPTION_LEAVE, AT(on_leave), .words = fates},
+    {"dtype", MPM_OPTION_REAL, AT(real_size)},
+    {"lower", MPM_OPTION_VECTOR, AT(lower)},
+    {"gravity", MPM_OPTION_VECTOR, AT(gravity)},
+    {"walls", MPM_OPTION_WALLS, AT(walls)},
+    {"on_leave", MPM_OPTION_LEAVE, AT(on_leave),
+     .words = {[MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_DELETE] = "delete", [MPM_LEAVE_CLAMP] = "clamp"}},
     {"dt", MPM_OPTION_NUMBER, AT(dt), .range = MPM_FROM(0, DBL_MAX)},
     {"max_dt", MPM_OPTION_NUMBER, AT(max_dt), .range = MPM_FROM(DBL_MIN, INFINITY),
      .single = MPM_FROM(FLT_MIN, INFINITY)},
-    {"allow_unstable", MPM_OPTION_FLAG, AT(allow_unstable), .words = NULL},
+    {"allow_unstable", MPM_OPTION_FLAG, AT(allow_unstable)},
     {"history", MPM_OPTION_WHOLE, AT(history), .range = MPM_FROM(0, INT_MAX)},
     {"threads", MPM_OPTION_WHOLE, AT(threads), .range = MPM_FROM(1, MPM_MOST_THREADS)},
-    {"isa", MPM_OPTION_TEXT, AT(isa), .words = NULL}, /* the method knows which there are */
+    {"isa", MPM_OPTION_TEXT, AT(isa)}, /* the method knows which there are */
     {0},
 };
 
@@ -38,7 +34,7 @@ mpm_range mpm_options_range(const mpm_option *row, size_t real_size)
 
 int mpm_options_find_word(const mpm_option *row, const char *word)
 {
-    for (int k = 0; row->words[k] != MPM_LAST_WORD; k++)
+    for (int k = 0; k < MPM_MOST_WORDS; k++)
         if (row->words[k] && !strcmp(row->words[k], word))
             return k;
     return -1;
@@ -49,36 +45,26 @@ static bool is_within(double value, mpm_range range)
     return value <= range.high && (range.low_open ? value > range.low : value >= range.low); /* false for NaN */
 }
 
-static bool is_word(const mpm_option *row, int number)
+static bool is_word(const mpm_option *row, unsigned number)
 {
-    for (int k = 0; row->words[k] != MPM_LAST_WORD; k++)
-        if (k == number)
-            return row->words[k];
-    return false;
+    return number < MPM_MOST_WORDS && row->words[number];
 }
 
-/* Is the entry of a vector, of cells or of the walls allowed that belongs to an axis? */
-static bool allows_axis(const mpm_option *row, const char *value, int axis, unsigned contacts)
+/* Is the part of a vector, of cells, walls or fates allowed that belongs to an axis? */
+static bool allows_axis(const mpm_option *row, const void *value, int axis, unsigned contacts)
 {
-    const mpm_leave *leave = (const mpm_leave *)value;
-    switch (row->kind) {
-    case MPM_OPTION_VECTOR:
-        return isfinite(((const double *)value)[axis]);
-    case MPM_OPTION_CELLS:
-        return is_within((double)((const int64_t *)value)[axis], row->range);
-    case MPM_OPTION_WALLS:
-        return mpm_rules_allow((const mpm_wall *)value + 2 * axis, contacts);
-    case MPM_OPTION_LEAVE:
-        return is_word(row, (int)leave[2 * axis]) && is_word(row, (int)leave[2 * axis + 1]);
-    default:
-        return true;
-    }
+    const mpm_leave *leave = (const mpm_leave *)value + 2 * axis;
+    return row->kind == MPM_OPTION_VECTOR  ? isfinite(((const double *)value)[axis])
+           : row->kind == MPM_OPTION_CELLS ? is_within((double)((const int64_t *)value)[axis], row->range)
+           : row->kind == MPM_OPTION_WALLS ? mpm_rules_allow((const mpm_wall *)value + 2 * axis, contacts)
+           : row->kind == MPM_OPTION_LEAVE ? is_word(row, leave[0]) && is_word(row, leave[1])
+                                           : true;
 }
 
 static bool allows(const mpm_option *row, const mpm_common *settings, unsigned contacts)
 {
-    const char *value = (const char *)settings + row->offset;
-    const double *numbers = (const double *)value;
+    const void *value = (const char *)settings + row->offset;
+    const double *numbers = value;
     const mpm_range range = mpm_options_range(row, settings->real_size);
     switch (row->kind) {
     case MPM_OPTION_NUMBER:
@@ -88,7 +74,7 @@ static bool allows(const mpm_option *row, const mpm_common *settings, unsigned c
     case MPM_OPTION_WHOLE:
         return is_within(*(const int *)value, range);
     case MPM_OPTION_WORD:
-        return is_word(row, *(const int *)value);
+        return is_word(row, *(const unsigned *)value);
     case MPM_OPTION_REAL:
         return *(const size_t *)value == sizeof(float) || *(const size_t *)value == sizeof(double);
     default:

@@ -54,6 +54,8 @@ typedef enum mpm_option_kind {
     MPM_OPTION_TEXT    /* const char * */
 } mpm_option_kind;
 
+enum { MPM_MOST_WORDS = 8, MPM_MOST_THREADS = 1024, MPM_MOST_CELLS = 1 << 30 };
+
 typedef struct mpm_range {
     double low, high;
     bool low_open;
@@ -67,19 +69,14 @@ typedef struct mpm_option {
     mpm_option_kind kind;
     size_t offset;          /* in the settings */
     mpm_range range, single; /* of numbers; in single precision another one, unless its `high` is 0 */
-    const char *const *words; /* by number, NULL where there is none; the last one is followed by MPM_LAST_WORD */
+    const char *words[MPM_MOST_WORDS]; /* by number; NULL: there is none of that number */
 } mpm_option;
-
-extern const char mpm_options_last_word[];
-#define MPM_LAST_WORD mpm_options_last_word
 
 typedef struct mpm_options {
     const char *method; /* "mpm", "sph", "fem"; NULL: all */
     unsigned contacts;  /* MPM_FOR_...: which it can have */
     const mpm_option *rows; /* a NULL name follows the last one */
 } mpm_options;
-
-enum { MPM_MOST_THREADS = 1024, MPM_MOST_CELLS = 1 << 30 };
 
 /** What all methods have. */
 extern const mpm_options mpm_options_common;

@@ -25,8 +25,7 @@ mpm_sph_settings mpm_sph_settings_default(int dim)
     return settings;
 }
 
-#define AT(member) offsetof(mpm_sph_settings, member)
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, MPM_LAST_WORD})
+#define AT(member) .offset = offsetof(mpm_sph_settings, member)
 
 static const mpm_option rows[] = {
     {"cells", MPM_OPTION_CELLS, AT(cells), .range = MPM_FROM(1, 1 << 20)},
@@ -34,12 +33,12 @@ static const mpm_option rows[] = {
     {"spacing", MPM_OPTION_NUMBER, AT(spacing), .range = MPM_FROM(1e-90, 1e90), .single = MPM_FROM(1e-9, 1e9)},
     {"smoothing", MPM_OPTION_NUMBER, AT(smoothing), .range = MPM_FROM(0.8, 3)},
     {"density", MPM_OPTION_NUMBER, AT(density), .range = MPM_ABOVE(0, DBL_MAX)},
-    {"kernel", MPM_OPTION_WORD, AT(kernel), .words = WORDS("cubic", "wendland")},
-    {"viscosity", MPM_OPTION_WORD, AT(viscosity), .words = WORDS("vector", "central")},
-    {"constant_viscosity", MPM_OPTION_EITHER, AT(kinematic), .words = WORDS("dynamic", "kinematic")},
+    {"kernel", MPM_OPTION_WORD, AT(kernel), .words = {"cubic", "wendland"}},
+    {"viscosity", MPM_OPTION_WORD, AT(viscosity), .words = {"vector", "central"}},
+    {"constant_viscosity", MPM_OPTION_EITHER, AT(kinematic), .words = {"dynamic", "kinematic"}},
     {"alpha", MPM_OPTION_NUMBER, AT(alpha), .range = MPM_FROM(0, 10)},
     {"xsph", MPM_OPTION_NUMBER, AT(xsph), .range = MPM_FROM(0, 1)},
-    {"tension", MPM_OPTION_FLAG, AT(tension), .words = NULL},
+    {"tension", MPM_OPTION_FLAG, AT(tension)},
     {0},
 };
 
