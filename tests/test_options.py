@@ -131,7 +131,7 @@ def test_every_setting_of_the_viewer_is_an_option_that_a_reset_takes(method):
 @each_method
 def test_ranges_and_words_are_those_of_the_core(method):
     """The core alone states them, and takes what is at their ends."""
-    table, core = rows(METHODS[method][1]), METHODS[method][1]._core
+    table, core = rows(METHODS[method][1]), METHODS[method][1]._in_core
     stated = _core.options()
     assert stated["common"].keys() | stated[method].keys() >= {name for name in table if name in core}
     for name, row in table.items():
@@ -148,7 +148,7 @@ def test_ranges_and_words_are_those_of_the_core(method):
 @pytest.mark.parametrize("method", ["mpm", "sph"])
 def test_the_largest_number_of_cells_is_that_of_the_core(method):
     build, table, law, resolution = METHODS[method]
-    most = int(table._core.number("cells").most)
+    most = int(table._in_core.number("cells").most)
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(
         shapes.Points([(0.5, 0.5)], volume=1e-20) if method == "mpm" else shapes.Ball((0.5, 0.5), 1e-5), law

@@ -39,7 +39,7 @@ def _damping(row: Row, value: object, others: Mapping[str, Any]) -> tuple[float,
 class Options(Common):
     """The rows of the options of `mpm.fem.Simulation`, which explains them."""
 
-    _core = CORE
+    _in_core = CORE
 
     spacing: float = option(None, CORE.number("spacing", none=0.0), "m", "size of cells", viewer=True)
     integrator: str = option(

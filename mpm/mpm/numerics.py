@@ -74,7 +74,7 @@ def _viscosity(row: Row, value: object, others: Mapping[str, Any]) -> tuple[floa
 class Numerics(Leaving):
     """The rows of the options of `mpm.Simulation`, which explains them."""
 
-    _core = CORE
+    _in_core = CORE
 
     dx: float = option(
         NEEDED,

@@ -37,7 +37,7 @@ class _Step(Number):
 class Common(Options):
     """The rows of the options that every method has, see `mpm.Simulation`."""
 
-    _core: ClassVar[CoreRows]
+    _in_core: ClassVar[CoreRows]
     """Those of the method that the core has, too."""
 
     dtype: DType = option("float64", lambda row, value, others: checked_dtype(value))
@@ -102,7 +102,9 @@ class Common(Options):
 
     def _for_core(self, scene: Scene) -> dict[str, Any]:
         """The arguments of the core: options that it has by the same name, and the scene."""
-        own = {name: getattr(self, name) for name in rows(type(self)) if name in CORE or name in self._core}
+        own = {
+            name: getattr(self, name) for name in rows(type(self)) if name in CORE or name in self._in_core
+        }
         return own | {
             "dim": scene.dimension,
             "lower": scene.lower.tolist(),

@@ -58,7 +58,7 @@ XSPH = (
 class Numerics(Leaving):
     """The rows of the options of `mpm.sph.Simulation`, which explains them."""
 
-    _core = CORE
+    _in_core = CORE
 
     spacing: float = option(
         NEEDED,
