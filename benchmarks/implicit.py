@@ -337,7 +337,7 @@ def spend(sim: mpm.Simulation, steps: int) -> Spent:
     done = [steps, 0, 0, 0]
     if "newton" in sim.history:
         newton, products, backtracks = (sim.history[k][-steps:] for k in ("newton", "products", "backtracks"))
-        linear = sim._numerics.integrator.name == "semi-implicit"
+        linear = sim._numerics.integrator == "semi-implicit"
         assert linear or not newton.any()  # the tangent at a trial velocity is not told apart
         # Linear steps need the force of the model once more, for the impulses.
         done = [steps, 0 if linear else (1 + backtracks).sum(), 2 * steps if linear else 0, products.sum()]

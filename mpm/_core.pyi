@@ -56,6 +56,36 @@ class Law(TypedDict):
     history: list[HistoryField]
     reference: str  # citation of the law
 
+FEWEST_PERIODIC_CELLS: int  # along an axis: the widest kernel touches no node twice
+GROUP_COLUMNS: int  # of the groups of a snapshot
+BOOK_COLUMNS: int  # of the books of a collider
+BLOCK_SIDE_2D: int  # nodes of a block along an axis
+BLOCK_SIDE_3D: int
+
+class Option(TypedDict):
+    """Range and words of an option; of one that is no number, the range means nothing."""
+
+    float64: tuple[float, float, bool]  # least, largest, is it without the least one?
+    float32: tuple[float, float, bool]
+    whole: bool
+    words: list[str]
+
+class Contact(TypedDict):
+    name: str
+    wall: bool  # a wall may have it
+    collider: bool
+    frictional: bool
+    rebounds: bool  # has a restitution
+    images: bool  # material continues beyond the face as images
+    joins: bool  # both faces of an axis are one
+    methods: list[str]  # "mpm", "sph", "fem"
+
+def options() -> dict[str, dict[str, Option]]:
+    """The options of all methods ("common") and of each ("mpm", "sph", "fem") that the core has, by name."""
+
+def contacts() -> list[Contact]:
+    """The contacts of walls and colliders."""
+
 def laws() -> list[Law]:
     """The registry of constitutive laws, in its order."""
 
@@ -311,31 +341,8 @@ class Core:
     def threads(self, threads: int) -> None: ...
 
 class Simulation(Core):
-    def __init__(
-        self,
-        *,
-        dim: int,
-        dtype: str,  # "float32" | "float64"
-        lower: Sequence[float],  # (d,) position of node 0 [m]
-        cells: Sequence[int],  # (d,) cells of the domain
-        dx: float,
-        gravity: Sequence[float],
-        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, friction, restitution): x-, x+, y-, ...
-        # transfer, kernel, gradient, flip_ratio, xpic_order, advect by the particle's v, f_update, 1 - c_damping,
-        # F-bar, coefficients of the artificial viscosity
-        scheme: tuple[str, str, str, float, int, bool, str, float, bool, tuple[float, float]],
-        # name, beta, tolerance, max_iterations, preconditioner, the load that the tolerance refers to
-        integrator: tuple[str, float, float, int, str, str, float],
-        particle_collisions: str,
-        dt: float,  # <= 0: automatic
-        max_dt: float,  # inf: none
-        allow_unstable: bool,
-        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
-        dissipation: bool,
-        history: int,
-        threads: int,
-        isa: str,  # one of isas()
-    ) -> None: ...
+    def __init__(self, **options: Any) -> None:
+        """By the rows of `options` for all methods and for ``"mpm"``."""
     def add_particles(
         self, x: Any, v: Any, C: Any | None, F: Any | None, volume: Any, mass: Any, material: int
     ) -> None:
@@ -354,32 +361,8 @@ class Simulation(Core):
         """Bytes held: "particles", "grid", "views", "colliders"."""
 
 class SPH(Core):
-    def __init__(
-        self,
-        *,
-        dim: int,
-        dtype: str,  # "float32" | "float64"
-        lower: Sequence[float],  # (d,) of the domain [m]
-        cells: Sequence[int],  # (d,) its size in spacings
-        spacing: float,
-        smoothing: float,
-        density: float,
-        kernel: str,  # "cubic" | "wendland"
-        viscosity: str,  # "vector" | "central"
-        kinematic: bool,
-        alpha: float,
-        xsph: float,
-        tension: bool,
-        gravity: Sequence[float],
-        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, 0): x-, x+, y-, ...
-        dt: float,  # <= 0: automatic
-        max_dt: float,  # inf: none
-        allow_unstable: bool,
-        on_leave: tuple[str, ...],  # 2d of "raise", "clamp" or "delete": x-, x+, y-, ...
-        history: int,
-        threads: int,
-        isa: str,  # one of isas()
-    ) -> None: ...
+    def __init__(self, **options: Any) -> None:
+        """By the rows of `options` for all methods and for ``"sph"``."""
     def add_particles(self, x: Any, v: Any) -> None:
         """float64 (m, d), (m, d)."""
     def drop_collider(self) -> None:
@@ -396,25 +379,8 @@ class SPH(Core):
         """Bytes held: "particles", "lists", "views", "colliders"."""
 
 class FEM(Core):
-    def __init__(
-        self,
-        *,
-        dim: int,
-        dtype: str,  # "float32" | "float64"
-        lower: Sequence[float],  # (d,)
-        upper: Sequence[float],
-        dx: float,  # no node moves farther in a step [m]
-        gravity: Sequence[float],
-        walls: Sequence[tuple[str, float, float]],  # 2d of (contact, friction, restitution): x-, x+, y-, ...
-        damping: tuple[float, float],  # a [1/s], b [s]
-        integrator: tuple[str, float, int],  # name, tolerance, max_iterations
-        dt: float,  # 0: automatic
-        max_dt: float,  # inf: none
-        allow_unstable: bool,
-        history: int,
-        threads: int,
-        isa: str,  # one of isas()
-    ) -> None: ...
+    def __init__(self, **options: Any) -> None:
+        """By the rows of `options` for all methods and for ``"fem"``."""
     def add_nodes(self, x: Any, v: Any, mass: Any, volume: Any, material: Any) -> None:
         """float64 (n, d), (n, d), (n,), (n,), int32 (n,)."""
     def set_mesh(self, rest: Any, nodes: Any, material: Any) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from mpm import _core
 from mpm.base import _check
 
-MAX_THREADS = 1024
+MAX_THREADS = int(_core.options()["common"]["threads"]["float64"][1])
 
 
 class _Config:

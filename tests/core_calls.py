@@ -203,27 +203,25 @@ COMMON = {
     "allow_unstable": flag(),
     "history": whole(1),
     "threads": whole(1, 2, 2**31 - 1),
+    "on_leave": repeated(text("raise"), 4),
     "isa": text("scalar"),
 }
-LEAVE = repeated(text("raise"), 4)
-SCHEME = group(
-    text("apic"), text("quadratic"), text("mls"), number(0.5), whole(1), flag(), text("linear"), number(1.0), flag(),
-    group(number(0.0), number(0.0)),
-)  # fmt: skip
-INTEGRATOR = group(
-    text("explicit"), number(0.5), number(1e-6), whole(10), text("mass"), text("semidefinite"), number(0.0)
-)
 KEYWORDS: dict[str, dict[str, Kind]] = {
     "Simulation": COMMON
-    | {"cells": vector(8, 8), "dx": number(0.125), "scheme": SCHEME, "integrator": INTEGRATOR}
-    | {"particle_collisions": text("deep"), "on_leave": LEAVE, "dissipation": flag()},
+    | {"cells": vector(8, 8), "dx": number(0.125), "transfer": text("apic"), "kernel": text("quadratic")}
+    | {"gradient": text("mls"), "flip_ratio": number(0.5), "xpic_order": whole(1), "advect": text("pic")}
+    | {"f_update": text("linear"), "c_keep": number(1.0), "f_bar": flag()}
+    | {"artificial_viscosity": vector(0.0, 0.0), "integrator": text("explicit"), "beta": number(0.5)}
+    | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
+    | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
+    | {"dissipation": flag()},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
-    | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector"), "on_leave": LEAVE}
-    | {"kinematic": flag(), "alpha": number(0.1), "xsph": number(0.0), "tension": flag()},
+    | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}
+    | {"constant_viscosity": text("dynamic"), "alpha": number(0.1), "xsph": number(0.0), "tension": flag()},
     "FEM": COMMON
-    | {"upper": vector(1.0, 1.0), "dx": number(0.05), "damping": group(number(0.0), number(0.0))}
-    | {"integrator": group(text("symplectic-euler"), number(1e-6), whole(10))},
+    | {"upper": vector(1.0, 1.0), "spacing": number(0.05), "damping": vector(0.0, 0.0)}
+    | {"integrator": text("symplectic-euler"), "tolerance": number(1e-6), "max_iterations": whole(10)},
 }
 BALL = np.array([[_core.shape_kinds().index("ball"), 0, 4]], dtype=np.int64)
 COLLIDER = (

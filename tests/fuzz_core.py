@@ -46,16 +46,15 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "dissipation": (False, True),
     "particle_collisions": ("deep", "surface", "off"),
     "on_leave": tuple((word,) * 4 for word in ("raise", "clamp", "delete")),
-    "kernel": ("cubic", "wendland"),
+    "tolerance": (1e-4,),
 }
-INTEGRATORS = {
-    "Simulation": (
-        ("explicit", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
-        ("semi-implicit", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
-        ("semi-implicit", 0.5, 1e-4, 10, "mass", "none", 0.0),
-        ("implicit-euler", 0.5, 1e-4, 10, "mass", "semidefinite", 0.0),
-    ),
-    "FEM": (("symplectic-euler", 1e-4, 10), ("linearly-implicit-euler", 1e-4, 10)),
+OWN: dict[str, dict[str, tuple[Any, ...]]] = {
+    "Simulation": {
+        "integrator": ("explicit", "semi-implicit", "implicit-euler"),
+        "projection": ("semidefinite", "none"),
+    },
+    "SPH": {"kernel": ("cubic", "wendland")},
+    "FEM": {"integrator": ("symplectic-euler", "linearly-implicit-euler"), "on_leave": (("raise",) * 4,)},
 }
 RUNS = ("step", "run", "step_forced")
 COUNTED = ("step_forced", "delete_particles", "interpolate")  # whose arrays have as many rows as the object
@@ -83,8 +82,9 @@ class Sequence(fuzz_sequences.Sequence):
         self.other = False  # has materials, colliders or fields that a new object has not
         self.name = self.random.choice(NAMES)
         self.options = {key: kind.good for key, kind in KEYWORDS[self.name].items()}
-        choices = OPTIONS | ({"integrator": INTEGRATORS[self.name]} if self.name in INTEGRATORS else {})
-        for key, values in choices.items():  # in this order, whatever hashes strings have
+        for key, values in (
+            OPTIONS | OWN.get(self.name, {})
+        ).items():  # in this order, whatever hashes strings have
             if key in self.options:
                 self.options[key] = self.random.choice(values)
         made = self.random.choice((core_calls.bare, core_calls.empty, *[core_calls.filled] * 4))

@@ -241,7 +241,7 @@ def test_a_reference_is_cited_once_for_all_that_it_is_used_for():
     lines = mpm.Simulation(snow, dx=1 / 16, transfer="flip").cite().splitlines()
     references = [line.partition(": ")[2] for line in lines]
     assert len(set(references)) == len(references) == 4
-    assert lines[3].startswith("blend of PIC and FLIP, Snow, colliders: A. Stomakhin")
+    assert any(line.startswith("blend of PIC and FLIP, Snow, colliders: A. Stomakhin") for line in lines)
 
 
 def test_a_body_that_is_too_small_for_the_cells_is_told():

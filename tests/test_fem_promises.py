@@ -177,7 +177,7 @@ def test_it_is_drawn_recorded_and_played(d, tmp_path):
         assert np.array_equal(picture.particles.get_array(), sim.compute("von_mises"))
     plt.close("all")
     assert mpm.viz.Renderer(sim, size=(160, 120)).frame(sim).shape == (120, 160, 3)
-    assert [setting.key for setting in sim._settings()][-2:] == ["spacing", "dt"]
+    assert [setting.key for setting in sim._settings()][-4:] == ["spacing", "dt", "max_dt", "history"]
     other = sim._rebuilt({"spacing": 0.125, "gravity y": 0.0})
     assert other.spacing == 0.125 and other.scene.gravity[1] == 0
 

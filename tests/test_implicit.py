@@ -643,8 +643,6 @@ def test_options_that_do_not_apply_raise(options, message):
 def test_a_simulation_says_and_cites_its_integrator():
     sim = scenes.free_body(2, "neo_hookean", integrator="semi-implicit", beta=0.5)
     assert "semi-implicit, β = 0.5, tolerance 0.001" in repr(sim)
-    assert (
-        "tangent" not in repr(sim) and mpm.mpm.numerics.options(sim._numerics)["projection"] == "semidefinite"
-    )
+    assert "tangent" not in repr(sim) and sim._numerics.described()["projection"] == "semidefinite"
     assert "semi-implicit time steps" in sim.cite()
     assert "time steps" not in scenes.free_body(2, "neo_hookean").cite()

@@ -105,7 +105,7 @@ def test_the_limit_of_a_control_group_counts(tmp_path):
 
 
 @each_dim
-@pytest.mark.parametrize(("method", "most"), [("mpm", 31), ("sph", 20)])
+@pytest.mark.parametrize(("method", "most"), [("mpm", 30), ("sph", 20)])
 def test_more_cells_per_side_are_refused(method, most, d):
     """A mesh has no cells of the domain."""
     with pytest.raises(ValueError, match=rf"{METHODS[method][1]} = .* the domain's size / 2\^{most}"):

@@ -222,7 +222,7 @@ def test_threads_splits_and_files_change_no_bit(dim, dtype, tmp_path):
     for _ in range(40):
         split.step()
     assert whole.health["binnings"] > 1
-    assert split._numerics.scheme == whole._numerics.scheme and whole._numerics.scheme.f_bar
+    assert split._numerics == whole._numerics and whole._numerics.f_bar
     assert split.state_hash() == whole.state_hash()
 
 

@@ -484,7 +484,7 @@ def test_the_highest_order_of_xpic_loses_no_digits(dim, dtype):
     v = np.array([1, 0.5, -0.25])[:dim]
     scene = mpm.Scene([0] * dim, [1] * dim, walls="periodic")
     scene.add(mpm.shapes.Box([0.3] * dim, [0.6] * dim), scenes.MATERIALS["neo_hookean"], velocity=v)
-    order = numerics.MAX_XPIC_ORDER
+    order = int(numerics.CORE.number("xpic_order").most)
     sim = mpm.Simulation(scene, dx=1 / 16, transfer="xpic", xpic_order=order, dtype=dtype)
     before = sim.totals().momentum
     sim.step(10)

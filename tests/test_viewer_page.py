@@ -126,7 +126,7 @@ def test_a_body_is_set_and_reset(opened):
     made = page.session.simulation
     (body,) = made.scene.bodies
     assert body.velocity[0] == -2 and made.scene.walls["y-"].contact == "sticky"
-    assert made._numerics.scheme.transfer == "apic" and made.materials[0].hardening == 5
+    assert made._numerics.transfer == "apic" and made.materials[0].hardening == 5
     low, high = body.shape.bounds
     assert abs((low + high)[0] / 2 - 0.5) < 1e-12 and abs((high - low).max() - 0.4) < 1e-12
     page.until(lambda: page.control("body 0 shape").input_value() == "star", "the list says what it is")

@@ -81,7 +81,7 @@ def test_bodies_domain_walls_and_method_are_settings(dim):
         made.scene.upper.tolist() == [2, *sim.scene.upper[1:]] and made.scene.walls["x-"].contact == "sticky"
     )
     assert made.scene.walls["x+"] == sim.scene.walls["x+"]
-    assert made._numerics.scheme.transfer == "flip" and made._numerics.scheme.kernel == "cubic"
+    assert made._numerics.transfer == "flip" and made._numerics.kernel == "cubic"
     assert "flip_ratio" in {s["key"] for s in browser.state["settings"]}
     for key, value in new.items():
         shown = browser.setting(key)["value"]
@@ -121,7 +121,7 @@ CHANGES = {
     "dt": (1e-4, lambda sim: sim._numerics.dt),
     "max_dt": (1e-3, lambda sim: sim._numerics.max_dt),
     "history": (4, lambda sim: sim._numerics.history),
-    "flip_ratio": (0.5, lambda sim: sim._numerics.scheme.flip_ratio),
+    "flip_ratio": (0.5, lambda sim: sim._numerics.flip_ratio),
 }
 
 
@@ -174,7 +174,7 @@ def test_options_lead_to_the_same_numerics():
         {"dx": 0.25, "dt": 1e-3, "allow_unstable": True, "dtype": "float32", "on_leave": "clamp"},
     ):
         sim = mpm.Simulation(scene_of_one(), **chosen)
-        again = mpm.Simulation(scene_of_one(), **numerics.options(sim._numerics))
+        again = mpm.Simulation(scene_of_one(), **sim._numerics.described())
         assert again._numerics == sim._numerics and len(lower) == len(upper)
 
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "contact/boundary.h"
 
+#include "contact/rules.h"
+
 void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator)
 {
     for (size_t k = 0; k < boundary->count; k++)
@@ -12,9 +14,10 @@ void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator)
 static bool is_collider(const mpm_collider *collider, int dim)
 {
     const mpm_motion *motion = &collider->motion;
+    const mpm_rule *rule = mpm_rules_get((int)collider->contact);
     return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
-           (unsigned)collider->contact <= MPM_SEPARATE && collider->friction >= 0 &&
-           collider->restitution >= 0 && collider->restitution <= (collider->contact == MPM_SEPARATE ? 1 : 0) &&
+           rule && rule->collider && collider->friction >= 0 && collider->restitution >= 0 &&
+           collider->restitution <= (rule->rebounds ? 1 : 0) &&
            (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
            (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fem/fem.h"
 
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/real.h"
@@ -21,53 +23,46 @@ static const mpm_field rows[MPM_FEM_FIELDS] = {
     [MPM_FEM_V] = {"v", "m/s", MPM_VECTOR, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
     [MPM_FEM_MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY, .initial = 1,
                       .lasting = true},
-    [MPM_FEM_VOLUME] = {"volume", "m^d", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1, .lasting = true},
+    [MPM_FEM_VOLUME] = {"volume", "m\u00b3", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1, .lasting = true},
     [MPM_FEM_MATERIAL] = {"material", "1", MPM_SCALAR, MPM_TYPE_INT32, .lasting = true},
     [MPM_FEM_ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true},
 };
 
 /* ---- settings --------------------------------------------------------------------------------------------------- */
 
+#define AT(member) .offset = offsetof(mpm_fem_settings, member)
+
+static const mpm_option options[] = {
+    {"upper", MPM_OPTION_VECTOR, AT(upper)},
+    {"spacing", MPM_OPTION_NUMBER, AT(dx), .range = MPM_ABOVE(0, DBL_MAX)},
+    {"damping", MPM_OPTION_PAIR, AT(damping), .range = MPM_FROM(0, DBL_MAX)},
+    {"integrator", MPM_OPTION_WORD, AT(integrator),
+     .words = {[MPM_FEM_SYMPLECTIC_EULER] = "symplectic-euler",
+               [MPM_FEM_LINEARLY_IMPLICIT] = "linearly-implicit-euler"}},
+    {"tolerance", MPM_OPTION_NUMBER, AT(tolerance), .range = MPM_FROM(1e-12, 0.1), .single = MPM_FROM(1e-6, 0.1)},
+    {"max_iterations", MPM_OPTION_WHOLE, AT(max_iterations), .range = MPM_FROM(1, 1000000)},
+    {0},
+};
+
+const mpm_options mpm_fem_options = {"fem", MPM_FOR_ELEMENTS, options};
+
 static const char *axis_flaw(const mpm_fem_settings *settings, int axis)
 {
-    for (int face = 2 * axis; face < 2 * axis + 2; face++)
-        if ((unsigned)settings->walls[face].contact >= MPM_PERIODIC || !(settings->walls[face].friction >= 0) ||
-            settings->walls[face].restitution != 0)
+    for (int face = 2 * axis; face < 2 * axis + 2; face++) {
+        if (settings->walls[face].restitution != 0)
             return "walls";
-    if (!isfinite(settings->lower[axis]))
-        return "lower";
-    if (!(settings->upper[axis] > settings->lower[axis] && isfinite(settings->upper[axis])))
-        return "upper";
-    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
+        if (settings->on_leave[face] != MPM_LEAVE_RAISE)
+            return "on_leave";
+    }
+    return settings->upper[axis] > settings->lower[axis] ? NULL : "upper";
 }
 
 const char *mpm_fem_settings_flaw(const mpm_fem_settings *settings)
 {
-    if (settings->dim != 2 && settings->dim != 3)
-        return "dim";
-    if (settings->real_size != sizeof(float) && settings->real_size != sizeof(double))
-        return "real_size";
-    for (int axis = 0; axis < settings->dim; axis++)
-        if (axis_flaw(settings, axis))
-            return axis_flaw(settings, axis);
-    if (!(settings->dx > 0 && isfinite(settings->dx)))
-        return "dx";
-    for (int k = 0; k < 2; k++)
-        if (!(settings->damping[k] >= 0 && isfinite(settings->damping[k])))
-            return "damping";
-    if ((unsigned)settings->integrator >= MPM_FEM_INTEGRATORS)
-        return "integrator";
-    if (settings->integrator && !(settings->tolerance > 0 && settings->tolerance < 1))
-        return "tolerance";
-    if (settings->integrator && settings->max_iterations < 1)
-        return "max_iterations";
-    if (!(settings->dt >= 0 && isfinite(settings->dt)))
-        return "dt";
-    if (!(settings->max_dt > 0))
-        return "max_dt";
-    if (settings->history < 0)
-        return "history";
-    return mpm_fem_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? NULL : "isa";
+    const char *flaw = mpm_options_flaw(&mpm_fem_options, &settings->common);
+    for (int axis = 0; !flaw && axis < settings->dim; axis++)
+        flaw = axis_flaw(settings, axis);
+    return flaw || mpm_fem_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? flaw : "isa";
 }
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
@@ -95,7 +90,6 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
     fem->mesh = (mpm_fem_mesh){.dim = settings->dim, .lanes = fem->kernels->lanes};
     mpm_field fields[MPM_FEM_FIELDS];
     memcpy(fields, rows, sizeof rows);
-    strcpy(fields[MPM_FEM_VOLUME].unit, settings->dim == 2 ? "m2" : "m3");
     mpm_status status = mpm_store_add_fields(&fem->store, fields, MPM_FEM_FIELDS);
     if (!status)
         status = mpm_fem_parameters_begin(fem);

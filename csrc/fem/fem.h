@@ -8,6 +8,7 @@
 #include "materials/laws.h"
 #include "run/books.h"
 #include "run/limit.h"
+#include "run/options.h"
 #include "run/store.h"
 
 typedef struct mpm_fem mpm_fem;
@@ -44,22 +45,19 @@ enum {
     MPM_FEM_REASONS
 };
 
+/** What the user chooses once. Walls are not periodic and have no restitution; nothing leaves (`on_leave`: raise). */
 typedef struct mpm_fem_settings {
-    int dim;
-    size_t real_size;
-    double lower[3], upper[3]; /* of the domain [m] */
+    MPM_COMMON;
+    double upper[3];           /* of the domain [m] */
     double dx;                 /* no node moves farther in one step [m]; the size of a cell */
-    double gravity[3];
-    mpm_wall walls[6];         /* x-, x+, y-, ... */
     double damping[2];         /* a [1/s] and b [s] of D = a M + b K */
     mpm_fem_integrator integrator;
     double tolerance;          /* of an implicit step: the residual, relative to that of the velocities v */
-    int64_t max_iterations;    /* of its solve */
-    double dt, max_dt;         /* [s]; dt = 0: automatic */
-    bool allow_unstable;
-    int history, threads;
-    const char *isa;           /* NULL: the fastest */
+    int max_iterations;        /* of its solve */
 } mpm_fem_settings;
+
+/** The rows of the settings, with their ranges. */
+extern const mpm_options mpm_fem_options;
 
 /** The name of a setting that is out of range, or NULL. */
 const char *mpm_fem_settings_flaw(const mpm_fem_settings *settings);

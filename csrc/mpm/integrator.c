@@ -23,24 +23,23 @@ static const void *solution_of(const mpm_simulation *simulation)
 
 static const mpm_integrator table[MPM_INTEGRATOR_COUNT] = {
     [MPM_EXPLICIT] = {
-        .name = "explicit",
         .reference = "D. Sulsky, Z. Chen, H. L. Schreyer, A particle method for history-dependent materials, Computer "
                      "Methods in Applied Mechanics and Engineering 118 (1994) 179-196. "
                      "doi:10.1016/0045-7825(94)90112-0",
     },
     [MPM_SEMI_IMPLICIT] = {
-        .name = "semi-implicit", SOLVE, .linear = true,
+        SOLVE, .linear = true,
         .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
                      "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
     },
     [MPM_IMPLICIT_EULER] = {
-        .name = "implicit-euler", SOLVE,
+        SOLVE,
         .reference = "T. F. Gast, C. Schroeder, A. Stomakhin, C. Jiang, J. M. Teran, Optimization integrator for large "
                      "time steps, IEEE Transactions on Visualization and Computer Graphics 21 (2015) 1103-1115. "
                      "doi:10.1109/TVCG.2015.2459687",
     },
     [MPM_IMPLICIT_MIDPOINT] = {
-        .name = "implicit-midpoint", SOLVE, .midpoint = true,
+        SOLVE, .midpoint = true,
         .reference = "E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, 2nd ed., Springer (2006), "
                      "chapters II and IV. doi:10.1007/3-540-30666-8",
     },

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The registry of integrators, which differ in how a step finds the velocities of the nodes. To add an integrator,
- * write its file, an enumerator here and a row in integrator.c. A simulation knows an integrator by its row alone.
+ * write its file, an enumerator here, a row in integrator.c and its name in settings.c. A simulation knows an
+ * integrator by its row alone.
  */
 #pragma once
 #include "mpm/simulation.h"
 
 typedef struct mpm_integrator {
-    const char *name;
     /** Implicit methods: finds the velocities of the nodes, as mpm_implicit_solve; NULL: the grid pass does. */
     mpm_status (*solve)(mpm_simulation *simulation, double dt, mpm_block_report *report);
     bool linear;   /* solves the linear model about the beginning of the step alone, with the settings' `beta` */

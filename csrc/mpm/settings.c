@@ -1,11 +1,53 @@
 /* SPDX-License-Identifier: MIT */
+#include <float.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "mpm/dispatch.h"
 #include "mpm/implicit.h"
 #include "mpm/integrator.h"
 
-enum { MOST_VISCOSITY = 100 }; /* coefficients of the artificial viscosity are about 0.1 and 2 */
+#define AT(member) .offset = offsetof(mpm_settings, member)
+
+static const mpm_option rows[] = {
+    {"cells", MPM_OPTION_CELLS, AT(cells), .range = MPM_FROM(1, MPM_MOST_CELLS)},
+    /* Volumes of cells and their inverses do not overflow. */
+    {"dx", MPM_OPTION_NUMBER, AT(dx), .range = MPM_FROM(1e-90, 1e90)},
+    {"transfer", MPM_OPTION_WORD, AT(scheme.transfer),
+     .words = {[MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
+               [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"}},
+    {"kernel", MPM_OPTION_WORD, AT(scheme.degree),
+     .words = {[MPM_LINEAR] = "linear", [MPM_QUADRATIC] = "quadratic", [MPM_CUBIC] = "cubic"}},
+    {"gradient", MPM_OPTION_WORD, AT(scheme.gradient),
+     .words = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"}},
+    {"flip_ratio", MPM_OPTION_NUMBER, AT(scheme.flip_ratio), .range = MPM_FROM(0, 1)},
+    /* Each order costs one more sweep over all particles, and the series has converged long before. */
+    {"xpic_order", MPM_OPTION_WHOLE, AT(scheme.xpic_order), .range = MPM_FROM(1, 50)},
+    {"advect", MPM_OPTION_EITHER, AT(scheme.advect_particle), .words = {"pic", "particle"}},
+    {"f_update", MPM_OPTION_WORD, AT(scheme.f_update),
+     .words = {[MPM_F_LINEAR] = "linear", [MPM_F_CAYLEY] = "cayley", [MPM_F_TRACE] = "trace"}},
+    {"c_keep", MPM_OPTION_NUMBER, AT(scheme.c_keep), .range = MPM_FROM(0, 1)},
+    {"f_bar", MPM_OPTION_FLAG, AT(scheme.f_bar)},
+    /* About 0.1 and 2 are usual. */
+    {"artificial_viscosity", MPM_OPTION_PAIR, AT(scheme.viscosity), .range = MPM_FROM(0, 100)},
+    {"integrator", MPM_OPTION_WORD, AT(integrator),
+     .words = {[MPM_EXPLICIT] = "explicit", [MPM_SEMI_IMPLICIT] = "semi-implicit",
+               [MPM_IMPLICIT_EULER] = "implicit-euler", [MPM_IMPLICIT_MIDPOINT] = "implicit-midpoint"}},
+    {"beta", MPM_OPTION_NUMBER, AT(beta), .range = MPM_FROM(0, 1)},
+    {"tolerance", MPM_OPTION_NUMBER, AT(tolerance), .range = MPM_FROM(1e-10, 0.1), .single = MPM_FROM(1e-4, 0.1)},
+    {"max_iterations", MPM_OPTION_WHOLE, AT(max_iterations), .range = MPM_FROM(1, MPM_NEWTON_MOST)},
+    {"preconditioner", MPM_OPTION_WORD, AT(preconditioner),
+     .words = {[MPM_BY_MASS] = "mass", [MPM_BY_STIFFNESS] = "stiffness"}},
+    {"projection", MPM_OPTION_WORD, AT(projection),
+     .words = {[MPM_PROJECTION_SEMIDEFINITE] = "semidefinite", [MPM_PROJECTION_NONE] = "none"}},
+    {"load", MPM_OPTION_NUMBER, AT(load), .range = MPM_FROM(0, DBL_MAX)},
+    {"particle_collisions", MPM_OPTION_WORD, AT(particle_collisions),
+     .words = {[MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"}},
+    {"dissipation", MPM_OPTION_FLAG, AT(dissipation)},
+    {0},
+};
+
+const mpm_options mpm_settings_options = {"mpm", MPM_FOR_POINTS, rows};
 
 mpm_settings mpm_settings_default(int dim)
 {
@@ -20,93 +62,32 @@ mpm_settings mpm_settings_default(int dim)
     return settings;
 }
 
-static bool is_within(double value, double low, double high)
-{
-    return value >= low && value <= high; /* false for NaN */
-}
-
-static const char *scheme_flaw(const mpm_scheme *scheme)
-{
-    if ((unsigned)scheme->transfer >= MPM_TRANSFER_COUNT)
-        return "scheme.transfer";
-    if (scheme->degree < MPM_LINEAR || scheme->degree > MPM_CUBIC)
-        return "scheme.degree";
-    if (scheme->gradient != MPM_GRADIENT_BSPLINE &&
-        (scheme->gradient != MPM_GRADIENT_MLS || scheme->degree == MPM_LINEAR))
-        return "scheme.gradient";
-    if (!is_within(scheme->flip_ratio, 0, 1))
-        return "scheme.flip_ratio";
-    if (scheme->xpic_order < 1 && scheme->transfer == MPM_XPIC)
-        return "scheme.xpic_order";
-    if (!is_within(scheme->c_keep, 0, 1))
-        return "scheme.c_keep";
-    for (int term = 0; term < 2; term++)
-        if (!is_within(scheme->viscosity[term], 0, MOST_VISCOSITY))
-            return "scheme.viscosity";
-    if ((unsigned)scheme->f_update > MPM_F_TRACE)
-        return "scheme.f_update";
-    return scheme->f_bar && scheme->f_update != MPM_F_LINEAR ? "scheme.f_bar" : NULL;
-}
-
 /* Implicit steps know neither F-bar nor the artificial viscosity, nor do they keep what laws dissipate. */
 static const char *solve_flaw(const mpm_settings *settings)
 {
     if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
         return NULL;
-    return settings->scheme.f_bar                     ? "scheme.f_bar"
-           : mpm_scheme_is_viscous(&settings->scheme) ? "scheme.viscosity"
+    return settings->scheme.f_bar                     ? "f_bar"
+           : mpm_scheme_is_viscous(&settings->scheme) ? "artificial_viscosity"
            : settings->dissipation                    ? "dissipation"
                                                       : NULL;
 }
 
-static const char *axis_flaw(const mpm_settings *settings, int axis)
-{
-    const mpm_wall *walls = &settings->walls[2 * axis];
-    const bool periodic = walls[0].contact == MPM_PERIODIC;
-    for (int side = 0; side < 2; side++)
-        if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
-            !(walls[side].friction >= 0) ||
-            !is_within(walls[side].restitution, 0, walls[side].contact == MPM_SEPARATE ? 1 : 0))
-            return "walls";
-    for (int side = 0; side < 2; side++)
-        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
-            return "on_leave";
-    if (settings->cells[axis] < (periodic ? 4 : 1) || settings->cells[axis] > MPM_MOST_CELLS)
-        return "cells";
-    if (!isfinite(settings->lower[axis]))
-        return "lower";
-    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
-}
-
 const char *mpm_settings_flaw(const mpm_settings *settings)
 {
-    const struct {
-        const char *name;
-        bool fits;
-    } checks[] = {
-        {"dim", settings->dim == 2 || settings->dim == 3},
-        {"real_size", settings->real_size == sizeof(float) || settings->real_size == sizeof(double)},
-        {"dx", settings->dx > 0 && isfinite(settings->dx)},
-        {"particle_collisions", (unsigned)settings->particle_collisions < MPM_PARTICLE_COLLISIONS_COUNT},
-        {"dt", !isnan(settings->dt)},
-        {"max_dt", settings->max_dt > 0},
-        {"history", settings->history >= 0},
-        {"threads", settings->threads >= 1},
-        {"beta", settings->beta == 0 || is_within(settings->beta, 0.5, 1)},
-        {"tolerance", is_within(settings->tolerance, settings->real_size == sizeof(float) ? 1e-4 : 1e-10, 0.1)},
-        {"max_iterations", settings->max_iterations >= 1 && settings->max_iterations <= MPM_NEWTON_MOST},
-        {"load", settings->load >= 0 && isfinite(settings->load)},
-        {"preconditioner", (unsigned)settings->preconditioner < MPM_PRECONDITIONER_COUNT},
-        {"projection", (unsigned)settings->projection < MPM_PROJECTION_COUNT},
-        {"integrator", mpm_integrator_get(settings->integrator)},
-        {"isa", mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (!checks[i].fits)
-            return checks[i].name;
-    const char *flaw = scheme_flaw(&settings->scheme);
-    flaw = flaw ? flaw : solve_flaw(settings);
-    for (int axis = 0; axis < settings->dim && !flaw; axis++)
-        flaw = axis_flaw(settings, axis);
-    return flaw;
+    const mpm_scheme *scheme = &settings->scheme;
+    const char *flaw = mpm_options_flaw(&mpm_settings_options, &settings->common);
+    if (flaw)
+        return flaw;
+    if (scheme->gradient == MPM_GRADIENT_MLS && scheme->degree == MPM_LINEAR)
+        return "gradient";
+    if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)
+        return "f_bar";
+    if (settings->beta > 0 && settings->beta < 0.5) /* no step is stable */
+        return "beta";
+    for (int axis = 0; axis < settings->dim; axis++)
+        if (mpm_walls_periodic(settings->walls, axis) && settings->cells[axis] < MPM_FEWEST_PERIODIC_CELLS)
+            return "cells";
+    flaw = solve_flaw(settings);
+    return flaw || mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? flaw : "isa";
 }

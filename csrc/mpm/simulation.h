@@ -9,6 +9,7 @@
 #include "mpm/kernels/kernels.h"
 #include "run/books.h"
 #include "run/limit.h"
+#include "run/options.h"
 #include "run/store.h"
 
 /** The diagonal matrix that preconditions the solves of implicit steps. */
@@ -27,32 +28,24 @@ typedef enum mpm_projection {
 
 /** What the user chooses once. A 2-D simulation ignores the third axis. */
 typedef struct mpm_settings {
-    int dim;           /* 2 or 3 */
-    size_t real_size;  /* 4 or 8 */
-    double lower[3];   /* position of node 0 [m] */
-    int64_t cells[3];  /* of the domain, per axis, at least 1 and at most MPM_MOST_CELLS */
+    MPM_COMMON;
+    int64_t cells[3];  /* of the domain, per axis, at least 1, and 4 where it is periodic */
     double dx;         /* cell size [m] */
-    double gravity[3]; /* [m/s2] */
-    mpm_wall walls[6]; /* x-, x+, y-, y+, z-, z+; periodic: both faces of an axis of at least 4 cells */
     mpm_scheme scheme;
     mpm_particle_collisions particle_collisions;
-    double dt;         /* fixed step [s]; <= 0: automatic */
-    double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
-    bool allow_unstable; /* do not refuse a fixed dt above the bound */
-    mpm_leave on_leave[6]; /* by the faces of `walls` */
     bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
-    int history;       /* steps from record to record of the history; 0: no history */
-    int threads;       /* at least 1 */
-    const char *isa;   /* a name of mpm_variants_isa; NULL: the fastest here */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
-    double tolerance;  /* implicit: residual over that of v^n + dt g, 1e-10 .. 0.1; in single precision from 1e-4 */
-    int max_iterations; /* implicit: Newton iterations, at most MPM_NEWTON_MOST */
+    double tolerance;  /* implicit: residual over that of v^n + dt g */
+    int max_iterations; /* implicit: Newton iterations */
     mpm_preconditioner preconditioner; /* implicit */
     mpm_projection projection; /* semi-implicit */
     double load;       /* implicit Euler and midpoint: the force, in the norm of M^-1 [N/kg^1/2], whose impulse in a
                         * step counts as a residual of 1; 0: the tolerance is relative to the first residual */
 } mpm_settings;
+
+/** The rows of the settings; settings.c has their ranges. */
+extern const mpm_options mpm_settings_options;
 
 /** Valid settings: a box of 32 cells of 1/32 m per axis, from the origin; slip walls, no gravity, the standard scheme
  *  in double precision, automatic dt, one thread, the fastest instruction set. */
@@ -60,8 +53,6 @@ mpm_settings mpm_settings_default(int dim);
 
 /** The name of the first setting that is out of its range, NULL if there is none. */
 const char *mpm_settings_flaw(const mpm_settings *settings);
-
-enum { MPM_MOST_CELLS = 1 << 30 };
 
 /** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
 enum {

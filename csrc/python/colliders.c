@@ -54,9 +54,9 @@ static int take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_all
 
 static int take_contact(const char *name, mpm_contact *contact)
 {
-    const int found = mpm_python_find_contact(name);
+    const int found = mpm_rules_find(name);
     *contact = (mpm_contact)found;
-    if (found >= 0 && found <= MPM_SEPARATE)
+    if (found >= 0 && mpm_rules_get(found)->collider)
         return 0;
     PyErr_Format(PyExc_ValueError, "contact: '%s' is not known", name);
     return -1;

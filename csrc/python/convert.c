@@ -47,10 +47,9 @@ int mpm_python_get_doubles(PyObject *sequence, const char *name, double *out, Py
 
 int mpm_python_check_threads(long threads)
 {
-    enum { MAX_THREADS = 1024 };
-    if (threads >= 1 && threads <= MAX_THREADS)
+    if (threads >= 1 && threads <= MPM_MOST_THREADS)
         return 0;
-    PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %ld", MAX_THREADS, threads);
+    PyErr_Format(PyExc_ValueError, "threads: expected 1 to %d, got %ld", MPM_MOST_THREADS, threads);
     return -1;
 }
 
@@ -60,14 +59,6 @@ int mpm_python_find_name(const char *name, const char *const *names, int count)
         if (!strcmp(names[k], name))
             return k;
     return -1;
-}
-
-int mpm_python_find_contact(const char *name)
-{
-    static const char *const names[] = {
-        [MPM_STICKY] = "sticky", [MPM_SLIP] = "slip", [MPM_SEPARATE] = "separate", [MPM_MIRROR] = "mirror",
-        [MPM_PERIODIC] = "periodic"};
-    return mpm_python_find_name(name, names, MPM_PERIODIC + 1);
 }
 
 PyObject *mpm_python_float_list(const double *values, Py_ssize_t count)

@@ -26,45 +26,11 @@ static mpm_fem *enter(PyObject *self)
 
 /* ---- making one ------------------------------------------------------------------------------------------------- */
 
-static int get_settings(PyObject *args, PyObject *kwargs, mpm_fem_settings *settings)
-{
-    static char *names[] = {"dim", "dtype", "lower", "upper", "dx", "gravity", "walls", "damping", "integrator",
-                            "dt", "max_dt", "allow_unstable", "history", "threads", "isa", NULL};
-    static const char *const integrators[] = {"symplectic-euler", "linearly-implicit-euler"};
-    const char *dtype, *integrator;
-    long long iterations;
-    PyObject *lower, *upper, *gravity, *walls;
-    int allow_unstable;
-    *settings = (mpm_fem_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOO(dd)(sdL)ddpiis", names, &settings->dim, &dtype, &lower,
-                                     &upper, &settings->dx, &gravity, &walls, &settings->damping[0],
-                                     &settings->damping[1], &integrator, &settings->tolerance, &iterations,
-                                     &settings->dt, &settings->max_dt, &allow_unstable, &settings->history,
-                                     &settings->threads, &settings->isa))
-        return -1;
-    if (settings->dim != 2 && settings->dim != 3) {
-        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
-        return -1;
-    }
-    settings->integrator = (mpm_fem_integrator)mpm_python_find_name(integrator, integrators, MPM_FEM_INTEGRATORS);
-    settings->max_iterations = iterations;
-    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
-    settings->allow_unstable = allow_unstable;
-    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
-        mpm_python_get_doubles(upper, "upper", settings->upper, settings->dim) ||
-        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) || mpm_python_check_threads(settings->threads))
-        return -1;
-    const char *flaw = mpm_fem_settings_flaw(settings);
-    if (flaw)
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not supported by this build", flaw);
-    return flaw ? -1 : 0;
-}
-
 static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    mpm_fem_settings settings;
-    if (get_settings(args, kwargs, &settings))
+    mpm_fem_settings settings = {0};
+    if (mpm_python_get_settings(args, kwargs, &mpm_fem_options, &settings.common) ||
+        mpm_python_refuse_flaw(mpm_fem_settings_flaw(&settings)))
         return NULL;
     mpm_python_core *core = mpm_python_core_new(type);
     mpm_fem *fem;

@@ -2,6 +2,7 @@
  *
  * The extension module `mpm._core`: multi-phase initialisation, heap types, limited API of CPython 3.11.
  */
+#include "mpm/memory/particles.h"
 #include "python/module.h"
 
 static PyObject *isas(PyObject *module, PyObject *unused)
@@ -80,12 +81,23 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject 
     return type;
 }
 
+/* Numbers of the core that the Python layer needs. */
+static int add_numbers(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "FEWEST_PERIODIC_CELLS", MPM_FEWEST_PERIODIC_CELLS) ||
+           PyModule_AddIntConstant(module, "GROUP_COLUMNS", MPM_SNAPSHOT_GROUP) ||
+           PyModule_AddIntConstant(module, "BOOK_COLUMNS", MPM_SNAPSHOT_BOOK) ||
+           PyModule_AddIntConstant(module, "BLOCK_SIDE_2D", mpm_block_side(2)) ||
+           PyModule_AddIntConstant(module, "BLOCK_SIDE_3D", mpm_block_side(3));
+}
+
 static int module_exec(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
     state->allocator = mpm_memory_default();
-    if (add_exceptions(module, state) || PyModule_AddFunctions(module, module_methods) ||
+    if (add_exceptions(module, state) || add_numbers(module) || PyModule_AddFunctions(module, module_methods) ||
         PyModule_AddFunctions(module, mpm_python_law_methods) ||
+        PyModule_AddFunctions(module, mpm_python_settings_methods) ||
         PyModule_AddFunctions(module, mpm_python_user_law_methods) ||
         PyModule_AddFunctions(module, mpm_sampling_methods) ||
         PyModule_AddFunctions(module, mpm_drawing_methods) ||

@@ -28,6 +28,7 @@ extern PyType_Spec mpm_python_colliders_spec;
 
 /** The method tables of the files; `module.c` joins them. Each ends with a NULL name. */
 extern PyMethodDef mpm_python_law_methods[];
+extern PyMethodDef mpm_python_settings_methods[];
 extern PyMethodDef mpm_python_user_law_methods[];
 extern PyMethodDef mpm_sampling_methods[];
 extern PyMethodDef mpm_drawing_methods[];
@@ -62,17 +63,12 @@ int mpm_python_check_threads(long threads);
 /** Index of `name` among `names`, -1 if it is not there. */
 int mpm_python_find_name(const char *name, const char *const *names, int count);
 
-/** The contact of that name, -1 if there is none. */
-int mpm_python_find_contact(const char *name);
+/** Settings from the keywords of a constructor, which are the names of the rows of `options`, common ones included. The
+ *  settings are zero before. Texts belong to the keywords. -1 with an exception otherwise. */
+int mpm_python_get_settings(PyObject *args, PyObject *kwargs, const mpm_options *options, mpm_common *settings);
 
-/** Parts of the settings of all methods: `count` walls, the cells per axis, the fate of what leaves the domain. -1 with
- *  an exception otherwise. */
-int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out);
-int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out);
-int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out);
-
-/** Settings without a flaw from the keywords of `Simulation`; -1 with an exception otherwise. */
-int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings);
+/** -1 with a ValueError if `flaw` names a setting. */
+int mpm_python_refuse_flaw(const char *flaw);
 
 /** The law that `user_law` has made; NULL with an exception if the object is another one. */
 const mpm_user_law *mpm_python_get_user_law(PyObject *capsule);

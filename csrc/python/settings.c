@@ -1,68 +1,66 @@
 /* SPDX-License-Identifier: MIT
  *
- * The settings of a simulation, from the keywords with which Python makes one.
+ * The settings of a simulation, from the keywords with which Python makes one, and the tables behind them.
  */
 #include <string.h>
 
-#include "mpm/integrator.h"
 #include "python/module.h"
 
-int mpm_python_get_walls(PyObject *walls, int count, mpm_wall *out)
+/* ---- from keywords ---------------------------------------------------------------------------------------------- */
+
+/* The number of a word; -1, which the core refuses, for others. -2 with an exception. */
+static int get_word(PyObject *object, const mpm_option *row)
+{
+    const char *word;
+    return PyArg_Parse(object, "s", &word) ? mpm_options_find_word(row, word) : -2;
+}
+
+static int get_cells(PyObject *object, const mpm_option *row, int dim, int64_t *out)
+{
+    double values[3];
+    if (mpm_python_get_doubles(object, row->name, values, dim))
+        return -1;
+    for (int a = 0; a < dim; a++)
+        out[a] = values[a] >= 0 && values[a] <= row->range.high ? (int64_t)values[a] : -1; /* which the core refuses */
+    return 0;
+}
+
+static int get_walls(PyObject *walls, const char *name, int count, mpm_wall *out)
 {
     if (!PySequence_Check(walls) || PySequence_Size(walls) != count) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "walls: expected %d tuples", count);
+        PyErr_Format(PyExc_ValueError, "%s: expected %d tuples", name, count);
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        PyObject *pair = PySequence_GetItem(walls, i);
-        const char *name;
-        int contact = -1;
-        if (pair && PyTuple_Check(pair) && PyArg_ParseTuple(pair, "sdd", &name, &out[i].friction, &out[i].restitution))
-            contact = mpm_python_find_contact(name);
-        Py_XDECREF(pair);
-        if (contact < 0) {
+        PyObject *wall = PySequence_GetItem(walls, i);
+        const char *contact;
+        int found = -1;
+        if (wall && PyTuple_Check(wall) &&
+            PyArg_ParseTuple(wall, "sdd", &contact, &out[i].friction, &out[i].restitution))
+            found = mpm_rules_find(contact);
+        Py_XDECREF(wall);
+        if (found < 0) {
             if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "walls: entry %d is not (contact, friction, restitution)", i);
+                PyErr_Format(PyExc_ValueError, "%s: entry %d is not (contact, friction, restitution)", name, i);
             return -1;
         }
-        out[i].contact = (mpm_contact)contact;
+        out[i].contact = (mpm_contact)found;
     }
     return 0;
 }
 
-int mpm_python_get_cells(PyObject *cells, int dim, int64_t *out)
+static int get_leave(PyObject *fates, const mpm_option *row, int count, mpm_leave *out)
 {
-    double values[3];
-    if (mpm_python_get_doubles(cells, "cells", values, dim))
-        return -1;
-    for (int a = 0; a < dim; a++) {
-        if (!(values[a] >= 1 && values[a] <= MPM_MOST_CELLS)) {
-            PyErr_Format(PyExc_ValueError, "cells: the domain must have 1 to %d cells along every axis",
-                         MPM_MOST_CELLS);
-            return -1;
-        }
-        out[a] = (int64_t)values[a];
-    }
-    return 0;
-}
-
-int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out)
-{
-    static const char *const names[] = {
-        [MPM_LEAVE_RAISE] = "raise", [MPM_LEAVE_CLAMP] = "clamp", [MPM_LEAVE_DELETE] = "delete"};
     if (!PyTuple_Check(fates) || PyTuple_Size(fates) != count) {
-        PyErr_Format(PyExc_ValueError, "on_leave: expected a tuple of %d names", count);
+        PyErr_Format(PyExc_ValueError, "%s: expected a tuple of %d names", row->name, count);
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        PyObject *fate = PyTuple_GetItem(fates, i), *text = fate ? PyUnicode_AsUTF8String(fate) : NULL;
-        if (!text)
-            return -1;
-        const int found = mpm_python_find_name(PyBytes_AsString(text), names, 3);
-        if (found < 0)
-            PyErr_Format(PyExc_ValueError, "on_leave: %R is not \"raise\", \"clamp\" or \"delete\"", fate);
-        Py_DECREF(text);
+        PyObject *fate = PyTuple_GetItem(fates, i);
+        const int found = fate ? get_word(fate, row) : -2;
+        if (found == -1)
+            PyErr_Format(PyExc_ValueError, "%s: %R is none of the words", row->name, fate);
         if (found < 0)
             return -1;
         out[i] = (mpm_leave)found;
@@ -70,98 +68,138 @@ int mpm_python_get_leave(PyObject *fates, int count, mpm_leave *out)
     return 0;
 }
 
-static int get_scheme(PyObject *scheme, mpm_scheme *out)
+/* Reads the value of a row into the settings. */
+static int get_value(PyObject *value, const mpm_option *row, mpm_common *settings)
 {
-    static const char *const transfers[] = {
-        [MPM_PIC] = "pic", [MPM_FLIP] = "flip", [MPM_APIC] = "apic", [MPM_AFLIP] = "aflip",
-        [MPM_ASFLIP] = "asflip", [MPM_XPIC] = "xpic", [MPM_TPIC] = "tpic"};
-    static const char *const kernels[] = {"linear", "quadratic", "cubic"};
-    static const char *const gradients[] = {[MPM_GRADIENT_MLS] = "mls", [MPM_GRADIENT_BSPLINE] = "bspline"};
-    static const char *const f_updates[] = {
-        [MPM_F_LINEAR] = "linear", [MPM_F_CAYLEY] = "cayley", [MPM_F_TRACE] = "trace"};
-    const char *transfer, *kernel, *gradient, *f_update;
-    int advect_particle, f_bar;
-    if (!PyTuple_Check(scheme) ||
-        !PyArg_ParseTuple(scheme, "sssdipsdp(dd)", &transfer, &kernel, &gradient, &out->flip_ratio, &out->xpic_order,
-                          &advect_particle, &f_update, &out->c_keep, &f_bar, &out->viscosity[0], &out->viscosity[1])) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "scheme: must be a tuple");
-        return -1;
+    void *place = (char *)settings + row->offset;
+    const int dim = settings->dim;
+    const char *text;
+    int number = 0;
+    switch (row->kind) {
+    case MPM_OPTION_NUMBER:
+        return PyArg_Parse(value, "d", place) ? 0 : -1;
+    case MPM_OPTION_PAIR:
+        return mpm_python_get_doubles(value, row->name, place, 2);
+    case MPM_OPTION_WHOLE:
+        return PyArg_Parse(value, "i", place) ? 0 : -1;
+    case MPM_OPTION_FLAG:
+        number = PyObject_IsTrue(value);
+        *(bool *)place = number > 0;
+        return number < 0 ? -1 : 0;
+    case MPM_OPTION_WORD:
+        *(int *)place = number = get_word(value, row);
+        return number < -1 ? -1 : 0;
+    case MPM_OPTION_EITHER:
+        number = get_word(value, row);
+        *(bool *)place = number > 0;
+        return number == -1 ? mpm_python_refuse_flaw(row->name) : number < 0 ? -1 : 0;
+    case MPM_OPTION_REAL:
+        if (!PyArg_Parse(value, "s", &text))
+            return -1;
+        /* The core refuses 0. */
+        *(size_t *)place = !strcmp(text, "float32") ? sizeof(float) : !strcmp(text, "float64") ? sizeof(double) : 0;
+        return 0;
+    case MPM_OPTION_VECTOR:
+        return mpm_python_get_doubles(value, row->name, place, dim);
+    case MPM_OPTION_CELLS:
+        return get_cells(value, row, dim, place);
+    case MPM_OPTION_WALLS:
+        return get_walls(value, row->name, 2 * dim, place);
+    case MPM_OPTION_LEAVE:
+        return get_leave(value, row, 2 * dim, place);
+    default:
+        return PyArg_Parse(value, "s", place) ? 0 : -1;
     }
-    /* What is not known becomes -1 or 0, which the core refuses. */
-    out->transfer = (mpm_transfer)mpm_python_find_name(transfer, transfers, MPM_TRANSFER_COUNT);
-    out->degree = mpm_python_find_name(kernel, kernels, 3) + 1;
-    out->gradient = (mpm_gradient)mpm_python_find_name(gradient, gradients, 2);
-    out->advect_particle = advect_particle;
-    out->f_update = (mpm_f_update)mpm_python_find_name(f_update, f_updates, 3);
-    out->f_bar = f_bar;
-    return 0;
 }
 
-static int get_integrator(PyObject *integrator, mpm_settings *out)
+int mpm_python_get_settings(PyObject *args, PyObject *kwargs, const mpm_options *options, mpm_common *settings)
 {
-    static const char *const preconditioners[] = {"mass", "stiffness"};
-    static const char *const projections[] = {"semidefinite", "none"};
-    const char *name, *preconditioner, *projection;
-    if (!PyTuple_Check(integrator) ||
-        !PyArg_ParseTuple(integrator, "sddissd", &name, &out->beta, &out->tolerance, &out->max_iterations,
-                          &preconditioner, &projection, &out->load)) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "integrator: must be a tuple");
-        return -1;
-    }
-    out->preconditioner =
-        (mpm_preconditioner)mpm_python_find_name(preconditioner, preconditioners, MPM_PRECONDITIONER_COUNT);
-    out->projection = (mpm_projection)mpm_python_find_name(projection, projections, MPM_PROJECTION_COUNT);
-    out->integrator = -1; /* a name that is not known stays -1, which the core refuses */
-    for (int i = 0; mpm_integrator_get(i); i++)
-        if (!strcmp(mpm_integrator_get(i)->name, name))
-            out->integrator = i;
-    return 0;
+    const mpm_option *tables[] = {mpm_options_common.rows, options->rows};
+    Py_ssize_t count = 0;
+    for (int k = 0; k < 2; k++)
+        for (const mpm_option *row = tables[k]; row->name; row++, count++) {
+            PyObject *value = kwargs ? PyDict_GetItemString(kwargs, row->name) : NULL;
+            if (!value)
+                PyErr_Format(PyExc_TypeError, "%s: is missing", row->name);
+            if (!value || get_value(value, row, settings)) /* `kwargs`, which nobody else has, holds value and text */
+                return -1;
+            if (settings->dim != 2 && settings->dim != 3) /* the first row: others depend on it */
+                return mpm_python_refuse_flaw("dim");
+        }
+    if (PyTuple_Size(args) == 0 && PyDict_Size(kwargs) == count)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "expected %zd keywords and nothing else", count);
+    return -1;
 }
 
-int mpm_python_get_settings(PyObject *args, PyObject *kwargs, mpm_settings *settings)
+int mpm_python_refuse_flaw(const char *flaw)
 {
-    static char *names[] = {"dim", "dtype", "lower", "cells", "dx", "gravity", "walls", "scheme", "integrator",
-                            "particle_collisions", "dt", "max_dt", "allow_unstable", "on_leave", "dissipation",
-                            "history", "threads", "isa", NULL};
-    static const char *const collisions[] = {
-        [MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"};
-    const char *dtype, *particle_collisions;
-    PyObject *lower, *cells, *gravity, *walls, *on_leave, *scheme, *integrator;
-    int allow_unstable, dissipation;
-    *settings = (mpm_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdOOOOsddpOpiis", names, &settings->dim, &dtype, &lower, &cells,
-                                     &settings->dx, &gravity, &walls, &scheme, &integrator, &particle_collisions,
-                                     &settings->dt, &settings->max_dt, &allow_unstable, &on_leave, &dissipation,
-                                     &settings->history, &settings->threads, &settings->isa))
-        return -1;
-    if (settings->dim != 2 && settings->dim != 3) {
-        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
-        return -1;
-    }
-    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
-    settings->particle_collisions = (mpm_particle_collisions)mpm_python_find_name(particle_collisions, collisions,
-                                                                                  MPM_PARTICLE_COLLISIONS_COUNT);
-    settings->allow_unstable = allow_unstable;
-    settings->dissipation = dissipation;
-    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
-        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        mpm_python_get_cells(cells, settings->dim, settings->cells) ||
-        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
-        get_scheme(scheme, &settings->scheme) ||
-        get_integrator(integrator, settings) ||
-        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
-        mpm_python_check_threads(settings->threads))
-        return -1;
-    const char *flaw = mpm_settings_flaw(settings);
-    if (flaw) {
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not supported by this build", flaw);
-        return -1;
-    }
-    if (!mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size)->grid_block) {
-        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings->isa);
-        return -1;
-    }
-    return 0;
+    if (flaw)
+        PyErr_Format(PyExc_ValueError, "%s: out of range or not supported by this build", flaw);
+    return flaw ? -1 : 0;
 }
+
+/* ---- the tables ------------------------------------------------------------------------------------------------- */
+
+static PyObject *range_of(const mpm_option *row, size_t real_size)
+{
+    const mpm_range range = mpm_options_range(row, real_size);
+    return Py_BuildValue("(ddO)", range.low, range.high, range.low_open ? Py_True : Py_False);
+}
+
+static PyObject *described(const mpm_option *row)
+{
+    PyObject *words = PyList_New(0);
+    for (int k = 0; words && k < MPM_MOST_WORDS; k++)
+        if (row->words[k])
+            mpm_python_append(&words, PyUnicode_FromString(row->words[k]));
+    return Py_BuildValue("{s:N,s:N,s:O,s:N}", "float64", range_of(row, sizeof(double)), "float32",
+                         range_of(row, sizeof(float)), "whole", row->kind == MPM_OPTION_WHOLE ? Py_True : Py_False,
+                         "words", words);
+}
+
+static PyObject *options(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const mpm_options *tables[] = {&mpm_options_common, &mpm_settings_options, &mpm_sph_options, &mpm_fem_options};
+    PyObject *all = PyDict_New();
+    for (size_t k = 0; all && k < sizeof tables / sizeof *tables; k++) {
+        PyObject *table = PyDict_New();
+        for (const mpm_option *row = tables[k]->rows; table && row->name; row++) {
+            PyObject *entry = described(row);
+            if (!entry || PyDict_SetItemString(table, row->name, entry))
+                Py_CLEAR(table);
+            Py_XDECREF(entry);
+        }
+        if (!table || PyDict_SetItemString(all, tables[k]->method ? tables[k]->method : "common", table))
+            Py_CLEAR(all);
+        Py_XDECREF(table);
+    }
+    return all;
+}
+
+static PyObject *contacts(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    static const mpm_options *const methods[] = {&mpm_settings_options, &mpm_sph_options, &mpm_fem_options};
+    PyObject *list = PyList_New(0);
+    const mpm_rule *rule;
+    for (int k = 0; list && (rule = mpm_rules_get(k)); k++) {
+        PyObject *names = PyList_New(0);
+        for (size_t m = 0; names && m < sizeof methods / sizeof *methods; m++)
+            if (rule->methods & methods[m]->contacts)
+                mpm_python_append(&names, PyUnicode_FromString(methods[m]->method));
+#define FLAG(flag) #flag, rule->flag ? Py_True : Py_False
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name, FLAG(wall),
+                                               FLAG(collider), FLAG(frictional), FLAG(rebounds), FLAG(images),
+                                               FLAG(joins), "methods", names));
+#undef FLAG
+    }
+    return list;
+}
+
+PyMethodDef mpm_python_settings_methods[] = {
+    {"options", options, METH_NOARGS, "Ranges and words of the options of all methods, and of each."},
+    {"contacts", contacts, METH_NOARGS, "The contacts of walls and colliders, and what they have."},
+    {NULL, NULL, 0, NULL},
+};

@@ -23,9 +23,14 @@ static mpm_simulation *enter(PyObject *self)
 
 static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    mpm_settings settings;
-    if (mpm_python_get_settings(args, kwargs, &settings))
+    mpm_settings settings = {0};
+    if (mpm_python_get_settings(args, kwargs, &mpm_settings_options, &settings.common) ||
+        mpm_python_refuse_flaw(mpm_settings_flaw(&settings)))
         return NULL;
+    if (!mpm_dispatch_kernels(settings.isa, settings.dim, settings.real_size)->grid_block) {
+        PyErr_Format(PyExc_ValueError, "isa: no kernels '%s' that take steps", settings.isa);
+        return NULL;
+    }
     mpm_python_core *core = mpm_python_core_new(type);
     mpm_simulation *simulation;
     if (core && mpm_simulation_new(&simulation, &mpm_python_state(type)->allocator, &settings)) {

@@ -15,49 +15,11 @@ static mpm_sph *enter(PyObject *self)
     return core ? core->run->self : NULL;
 }
 
-static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *settings)
-{
-    static char *names[] = {"dim", "dtype", "lower", "cells", "spacing", "smoothing", "density", "kernel", "viscosity",
-                            "kinematic", "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt",
-                            "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
-    static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
-    const char *dtype, *kernel, *viscosity;
-    PyObject *lower, *cells, *gravity, *walls, *on_leave;
-    int allow_unstable, tension, kinematic;
-    *settings = (mpm_sph_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddsspddpOOddpOiis", names, &settings->dim, &dtype, &lower,
-                                     &cells, &settings->spacing, &settings->smoothing, &settings->density, &kernel,
-                                     &viscosity, &kinematic, &settings->alpha, &settings->xsph, &tension, &gravity,
-                                     &walls, &settings->dt, &settings->max_dt, &allow_unstable, &on_leave,
-                                     &settings->history, &settings->threads, &settings->isa))
-        return -1;
-    if (settings->dim != 2 && settings->dim != 3) {
-        PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");
-        return -1;
-    }
-    settings->real_size = !strcmp(dtype, "float32") ? 4 : 8;
-    settings->allow_unstable = allow_unstable;
-    settings->tension = tension;
-    settings->kinematic = kinematic;
-    settings->kernel = (mpm_sph_kernel)mpm_python_find_name(kernel, kernels, MPM_SPH_KERNELS);
-    settings->viscosity = (mpm_sph_viscosity)mpm_python_find_name(viscosity, viscosities, MPM_SPH_VISCOSITIES);
-    if (mpm_python_get_doubles(lower, "lower", settings->lower, settings->dim) ||
-        mpm_python_get_doubles(gravity, "gravity", settings->gravity, settings->dim) ||
-        mpm_python_get_cells(cells, settings->dim, settings->cells) ||
-        mpm_python_get_walls(walls, 2 * settings->dim, settings->walls) ||
-        mpm_python_get_leave(on_leave, 2 * settings->dim, settings->on_leave) ||
-        mpm_python_check_threads(settings->threads))
-        return -1;
-    const char *flaw = mpm_sph_settings_flaw(settings);
-    if (flaw)
-        PyErr_Format(PyExc_ValueError, "%s: out of range, or not supported by this build", flaw);
-    return flaw ? -1 : 0;
-}
-
 static PyObject *sph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    mpm_sph_settings settings;
-    if (get_settings(args, kwargs, &settings))
+    mpm_sph_settings settings = {0};
+    if (mpm_python_get_settings(args, kwargs, &mpm_sph_options, &settings.common) ||
+        mpm_python_refuse_flaw(mpm_sph_settings_flaw(&settings)))
         return NULL;
     mpm_python_core *core = mpm_python_core_new(type);
     mpm_sph *sph;

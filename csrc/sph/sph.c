@@ -26,58 +26,42 @@ mpm_sph_settings mpm_sph_settings_default(int dim)
     return settings;
 }
 
-static bool is_within(double value, double low, double high)
-{
-    return value >= low && value <= high; /* false for NaN */
-}
+#define AT(member) .offset = offsetof(mpm_sph_settings, member)
+
+static const mpm_option rows[] = {
+    {"cells", MPM_OPTION_CELLS, AT(cells), .range = MPM_FROM(1, 1 << 20)},
+    /* Sums divide by 1e-8 h^3, and a particle has the mass density spacing^dim: beyond the ranges, numbers end. */
+    {"spacing", MPM_OPTION_NUMBER, AT(spacing), .range = MPM_FROM(1e-90, 1e90), .single = MPM_FROM(1e-9, 1e9)},
+    {"smoothing", MPM_OPTION_NUMBER, AT(smoothing), .range = MPM_FROM(0.8, 3)},
+    {"density", MPM_OPTION_NUMBER, AT(density), .range = MPM_ABOVE(0, DBL_MAX)},
+    {"kernel", MPM_OPTION_WORD, AT(kernel), .words = {"cubic", "wendland"}},
+    {"viscosity", MPM_OPTION_WORD, AT(viscosity), .words = {"vector", "central"}},
+    {"constant_viscosity", MPM_OPTION_EITHER, AT(kinematic), .words = {"dynamic", "kinematic"}},
+    {"alpha", MPM_OPTION_NUMBER, AT(alpha), .range = MPM_FROM(0, 10)},
+    {"xsph", MPM_OPTION_NUMBER, AT(xsph), .range = MPM_FROM(0, 1)},
+    {"tension", MPM_OPTION_FLAG, AT(tension)},
+    {0},
+};
+
+const mpm_options mpm_sph_options = {"sph", MPM_FOR_FLUID, rows};
 
 static const char *axis_flaw(const mpm_sph_settings *settings, int axis)
 {
-    const mpm_wall *walls = &settings->walls[2 * axis];
-    const bool periodic = walls[0].contact == MPM_PERIODIC;
-    for (int side = 0; side < 2; side++) {
-        if ((unsigned)walls[side].contact > MPM_PERIODIC || (walls[side].contact == MPM_PERIODIC) != periodic ||
-            walls[side].friction != 0 || walls[side].restitution != 0)
+    for (const mpm_wall *wall = &settings->walls[2 * axis]; wall < &settings->walls[2 * axis + 2]; wall++) {
+        if (wall->friction != 0 || wall->restitution != 0)
             return "walls";
-        if ((unsigned)settings->on_leave[2 * axis + side] > MPM_LEAVE_CLAMP)
-            return "on_leave";
-        if (settings->tension && walls[side].contact == MPM_SEPARATE)
+        if (settings->tension && wall->contact == MPM_SEPARATE)
             return "tension";
     }
-    if (!((double)settings->cells[axis] >= 4 * settings->smoothing) || settings->cells[axis] > MPM_SPH_MOST_CELLS)
-        return "cells";
-    if (!isfinite(settings->lower[axis]))
-        return "lower";
-    return isfinite(settings->gravity[axis]) ? NULL : "gravity";
+    return (double)settings->cells[axis] >= 4 * settings->smoothing ? NULL : "cells";
 }
 
 const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
 {
-    const struct {
-        const char *name;
-        bool fits;
-    } checks[] = {
-        {"dim", settings->dim == 2 || settings->dim == 3},
-        {"real_size", settings->real_size == 4 || settings->real_size == 8},
-        {"spacing", settings->spacing > 0 && isfinite(settings->spacing)},
-        {"smoothing", is_within(settings->smoothing, 0.8, 3)},
-        {"density", settings->density > 0 && isfinite(settings->density)},
-        {"kernel", (unsigned)settings->kernel < MPM_SPH_KERNELS},
-        {"viscosity", (unsigned)settings->viscosity < MPM_SPH_VISCOSITIES},
-        {"alpha", is_within(settings->alpha, 0, 10)},
-        {"xsph", is_within(settings->xsph, 0, 1)},
-        {"dt", isfinite(settings->dt)},
-        {"max_dt", settings->max_dt > 0},
-        {"history", settings->history >= 0},
-        {"threads", settings->threads >= 1},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (!checks[i].fits)
-            return checks[i].name;
-    for (int axis = 0; axis < settings->dim; axis++)
-        if (axis_flaw(settings, axis))
-            return axis_flaw(settings, axis);
-    return mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? NULL : "isa";
+    const char *flaw = mpm_options_flaw(&mpm_sph_options, &settings->common);
+    for (int axis = 0; !flaw && axis < settings->dim; axis++)
+        flaw = axis_flaw(settings, axis);
+    return flaw || mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size) ? flaw : "isa";
 }
 
 double mpm_sph_calibration(const mpm_sph_settings *settings)

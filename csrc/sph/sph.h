@@ -9,42 +9,33 @@
 #pragma once
 #include "run/books.h"
 #include "run/limit.h"
+#include "run/options.h"
 #include "run/store.h"
 #include "sph/kernels/kernels.h"
 
-/** What the user chooses once. A 2-D run ignores the third axis. */
+/** What the user chooses once. Walls have no friction. No step moves a particle out of the domain: `on_leave` is the
+ *  fate of positions that are written outside it. */
 typedef struct mpm_sph_settings {
-    int dim;           /* 2 or 3 */
-    size_t real_size;  /* 4 or 8 */
-    double lower[3];   /* of the domain [m] */
-    int64_t cells[3];  /* its size in spacings, per axis; at least 2 smoothing + 1, and twice that if periodic */
+    MPM_COMMON;
+    int64_t cells[3];  /* the domain's size in spacings, per axis; at least 4 smoothing */
     double spacing;    /* of the lattice at rest [m] */
-    double smoothing;  /* h over the spacing, 0.8 .. 3 */
+    double smoothing;  /* h over the spacing */
     double density;    /* of the fluid at rest [kg/m^d] */
     mpm_sph_kernel kernel;
     mpm_sph_viscosity viscosity;
     bool kinematic;    /* the kinematic viscosity, that at rest, is constant, and not the dynamic one */
-    double alpha, xsph; /* artificial viscosity, 0 .. 10; share of the neighbours' velocity in motion, 0 .. 1 */
+    double alpha, xsph; /* artificial viscosity; share of the neighbours' velocity in motion */
     bool tension;      /* stretched fluid pulls */
-    double gravity[3]; /* [m/s2] */
-    mpm_wall walls[6]; /* without friction */
-    double dt;         /* fixed step [s]; <= 0: automatic */
-    double max_dt;     /* upper limit of the automatic step [s]; infinite: none */
-    bool allow_unstable; /* do not refuse a fixed dt above the bound */
-    mpm_leave on_leave[6]; /* by the faces of `walls`: fate of positions that are written outside the domain; no step
-                            * moves a particle out */
-    int history;       /* steps from record to record of the history; 0: no history */
-    int threads;       /* at least 1 */
-    const char *isa;   /* a name of mpm_variants_isa; NULL: the fastest here */
 } mpm_sph_settings;
+
+/** The rows of the settings, with their ranges. */
+extern const mpm_options mpm_sph_options;
 
 /** Valid settings: a box of 32 spacings of 1/32 m per axis, from the origin; slip walls, the cubic spline. */
 mpm_sph_settings mpm_sph_settings_default(int dim);
 
 /** The name of the first setting that is out of its range, NULL if there is none. */
 const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings);
-
-enum { MPM_SPH_MOST_CELLS = 1 << 20 };
 
 /** Fields, in the order of the table; those of users follow. */
 enum { MPM_SPH_X, MPM_SPH_V, MPM_SPH_J, MPM_SPH_MASS, MPM_SPH_VOLUME, MPM_SPH_MATERIAL, MPM_SPH_ID, MPM_SPH_FIELDS };

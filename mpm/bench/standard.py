@@ -221,7 +221,7 @@ SCENES: dict[str, tuple[tuple[str, Callable[[bool], Simulation]], ...]] = {
 def _row(label: str, sim: Simulation, nanoseconds: float, most: Limits) -> Row:
     """A scene's figures; the estimates are means over its particles."""
     laws = np.bincount(np.asarray(sim.particles.material))
-    d, n, kernel = sim.dimension, len(sim.particles), sim._numerics.scheme.kernel
+    d, n, kernel = sim.dimension, len(sim.particles), sim._numerics.kernel
 
     def mean(of: Callable[[str], int]) -> float:
         return float(sum(count * of(law.law) for count, law in zip(laws, sim.materials, strict=True)) / n)

@@ -18,6 +18,7 @@ from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import refuse_restitution
+from mpm.scene.walls import ROWS
 from mpm.shapes.cells import Cells
 from mpm.solver.stepping import refuse_beyond_range
 from mpm.solver.totals import per_depth
@@ -63,9 +64,9 @@ def refuse_scene(scene: _scene.Scene) -> None:
     if not scene.bodies:
         raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
     for face, wall in scene.walls.items():
-        if wall.contact == "periodic":
+        if "fem" not in ROWS[wall.contact]["methods"]:
             raise ValueError(
-                f"walls[{face!r}] = 'periodic': elements cannot cross a face; choose another wall"
+                f"walls[{face!r}] = {wall.contact!r}: elements cannot cross a face; choose another wall"
             )
     refuse_rebounds(scene)
     for body in scene.bodies:

@@ -17,7 +17,7 @@ from mpm.solver import derived
 
 Array = npt.NDArray[Any]
 
-FIELDS = {"nodes": "1", "F": "1", "J": "1", "mass": "kg", "volume": "m3", "material": "1"}
+FIELDS = {"nodes": "1", "F": "1", "J": "1", "mass": "kg", "volume": "m³", "material": "1"}
 
 
 class Elements:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config
+from mpm import _core
 from mpm.base import _check, fieldtable
-from mpm.base._check import FloatArray
+from mpm.base._check import FloatArray, Unset
 from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
@@ -31,17 +31,7 @@ from mpm.fem.bodies import (
 )
 from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
-from mpm.fem.options import (
-    IMPLICIT,
-    INTEGRATORS,
-    MAX_ITERATIONS,
-    REFERENCES,
-    TOLERANCE,
-    Options,
-    checked_damping,
-    checked_solver,
-    options_of,
-)
+from mpm.fem.options import REFERENCES, Options, new_core
 from mpm.handles.solver import Solver
 from mpm.io.description import listing
 from mpm.io.kept import Kept
@@ -54,7 +44,7 @@ from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
 from mpm.solver.particles import Copies
 from mpm.solver.state import State
-from mpm.solver.stepping import MAX_HISTORY, StableDt, checked_dtype, refuse_coarse_positions, time_step
+from mpm.solver.stepping import StableDt
 
 if TYPE_CHECKING:
     from mpm.integrators import System
@@ -140,7 +130,7 @@ class Simulation(Solver, kind="fem"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_fixed", "_materials", "_options_given", "_parts", "_rest", "_shapes")
+    __slots__ = ("_fixed", "_materials", "_numerics", "_parts", "_rest", "_shapes")
 
     _core: _core.FEM
     _rows_are = "nodes"
@@ -167,8 +157,8 @@ class Simulation(Solver, kind="fem"):
         *,
         spacing: float | None = None,
         integrator: str = "symplectic-euler",
-        tolerance: float | _check.Unset = TOLERANCE,
-        max_iterations: int | _check.Unset = MAX_ITERATIONS,
+        tolerance: float | Unset = Unset(1e-6),
+        max_iterations: int | Unset = Unset(2000),
         damping: tuple[float, float] = (0, 0),
         dt: float | str = "auto",
         max_dt: float | None = None,
@@ -179,25 +169,14 @@ class Simulation(Solver, kind="fem"):
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        step, bound, unstable = time_step(dt, max_dt, allow_unstable)
-        precision = checked_dtype(dtype)
-        chosen = _check.choice("integrator", integrator, INTEGRATORS)
-        solver = checked_solver(chosen, tolerance, max_iterations, precision)
-        rayleigh = checked_damping(damping)
-        records = _check.integer("history", history, low=0, high=MAX_HISTORY)
-        number = (
-            None if threads is None else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
-        )
-        if spacing is not None:
-            spacing = _check.number("spacing", spacing, low=0, low_open=True, unit="m")
+        chosen = Options.checked(scene, locals())
         refuse_scene(scene)
         materials = materials_of(scene)
-        meshed = mesh_bodies(scene, spacing, precision, materials)
+        meshed = mesh_bodies(scene, chosen.spacing or None, chosen.dtype, materials)
         if spacing is None:
-            spacing = mean_edge(meshed.rest, meshed.nodes)
-        refuse_coarse_positions(scene.lower, scene.upper, spacing, precision, "spacing")
-        options = Options(spacing, chosen, *solver, rayleigh, step, bound, unstable, precision, records)
-        self._begin(scene, options, materials, number)
+            chosen = replace(chosen, spacing=mean_edge(meshed.rest, meshed.nodes))
+            chosen.refuse_coarse(scene)
+        self._begin(scene, chosen, materials)
         volume = meshing.volumes(meshed.rest, meshed.nodes)
         mass = meshing.spread(meshed.density * volume, meshed.nodes, len(meshed.x))
         volume = meshing.spread(volume, meshed.nodes, len(meshed.x))
@@ -212,33 +191,15 @@ class Simulation(Solver, kind="fem"):
         )
         self._warn_of_places(scene, meshed)
 
-    def _begin(
-        self, scene: _scene.Scene, options: Options, materials: Sequence[Material], threads: int | None
-    ) -> None:
+    def _begin(self, scene: _scene.Scene, options: Options, materials: Sequence[Material]) -> None:
         """Begin with a core that has no nodes yet."""
-        self._options_given, self._materials = options, tuple(materials)
-        core = _core.FEM(
-            dim=scene.dimension,
-            dtype=options.dtype,
-            lower=scene.lower.tolist(),
-            upper=scene.upper.tolist(),
-            dx=options.spacing,
-            gravity=scene.gravity.tolist(),
-            walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
-            damping=options.damping,
-            integrator=(options.integrator, options.tolerance, options.max_iterations),
-            dt=options.dt,
-            max_dt=options.max_dt,
-            allow_unstable=options.allow_unstable,
-            history=options.history,
-            threads=threads or config.get_num_threads(),
-            isa=config.isa(),
-        )
+        self._numerics, self._materials = options, tuple(materials)
+        core = new_core(scene, options)
         for number, material in enumerate(materials):
             refuse_taken(material, core.element_fields(), materials[:number])
             core.add_material(*material._core_arguments)
         prepared = [prepare(one, scene.lower, scene.upper, options.spacing) for one in scene.colliders]
-        super().__init__(core, scene, colliders=place(core, prepared), threads=threads)
+        super().__init__(core, scene, colliders=place(core, prepared), threads=options.threads)
 
     def _set_mesh(
         self,
@@ -299,26 +260,22 @@ class Simulation(Solver, kind="fem"):
             arrays["element_density"] = self._fixed["mass"] / self._fixed["volume"]
         user = [fieldtable.declared(row) for row in rows.values() if row["owner"] == "user"]
         numbers: dict[str, Any] = {
-            "options": {**asdict(self._options_given), "damping": list(self._options_given.damping)},
+            "options": self._numerics.described(),
             "parts": [asdict(part) for part in self._parts],
             "fields": user,
         }
-        if self._options_given.max_dt == np.inf:
-            numbers["options"]["max_dt"] = None
         return Kept(copy.copy(self._scene), numbers, arrays)
 
     @classmethod
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
-        options, scene, arrays = options_of(kept.numbers["options"]), kept.scene, dict(kept.arrays)
+        scene, arrays = kept.scene, dict(kept.arrays)
+        options = replace(Options.restored(scene, kept.numbers["options"]), threads=threads)
         refuse_scene(scene)
-        refuse_coarse_positions(
-            scene.lower, scene.upper, options.spacing, checked_dtype(options.dtype), "spacing"
-        )
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
             materials = kept_materials(scene, kept.numbers["parts"], material)
-            self._begin(scene, options, materials, threads)
+            self._begin(scene, options, materials)
             density, varying = self._popped(arrays, material)
         except KeyError as missing:
             raise ValueError(f"{missing} is missing") from None
@@ -371,35 +328,13 @@ class Simulation(Solver, kind="fem"):
         refuse_rebounds(scene)
 
     def _options(self) -> dict[str, Any]:
-        given = self._snapshot_options()
-        return {"dx": given["spacing"], **given}
-
-    def _snapshot_options(self) -> dict[str, Any]:
-        """The options as JSON holds them."""
-        return self._options_given.described()
+        return {"dx": self.spacing, **self._numerics.described()}
 
     def _settings(self) -> tuple[settings.Setting, ...]:
-        given = self._options_given
-        limits: dict[str, Any] = {"low": 0, "low_open": True}
-        return (
-            *settings.of_scene(self._scene),
-            settings.Setting(
-                "spacing", "Numerics", "spacing", "m", given.spacing, meaning="size of cells", **limits
-            ),
-            settings.Setting(
-                "dt", "Numerics", "dt", "s", given.dt or None, optional=True, meaning="time step", **limits
-            ),
-        )
+        return (*settings.of_scene(self._scene), *self._numerics.settings())
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
-        options = self._snapshot_options()
-        if "spacing" in changes:
-            options["spacing"] = changes["spacing"]
-        if "dt" in changes:
-            options["dt"] = changes["dt"] or "auto"
-            options["max_dt"] = None if changes["dt"] else options["max_dt"]
-        if options["dt"] == "auto":
-            options["allow_unstable"] = False
+        options = self._numerics.changed(changes)
         return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
 
     # ---- the run ---------------------------------------------------------------------------------------
@@ -408,7 +343,7 @@ class Simulation(Solver, kind="fem"):
         return self._core.particles, 0
 
     def _limit(self) -> str:
-        return f" (limit: {self.stable_dt().limit})" if not self._options_given.dt else ""
+        return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
 
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the present state, with its limit and its node.
@@ -428,12 +363,12 @@ class Simulation(Solver, kind="fem"):
     @property
     def spacing(self) -> float:
         """Size of cells [m]."""
-        return self._options_given.spacing
+        return self._numerics.spacing
 
     @property
     def dtype(self) -> str:
         """``"float64"`` or ``"float32"``."""
-        return self._options_given.dtype
+        return self._numerics.dtype
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -586,7 +521,7 @@ class Simulation(Solver, kind="fem"):
         It covers the nodes' state with the clock, the mesh, the domain with gravity and walls, the options, materials
         and colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        kept, digest = self._snapshot(), self._digest(self._snapshot_options(), repr(self._materials))
+        kept, digest = self._snapshot(), self._digest(self._numerics.described(), repr(self._materials))
         for name in sorted(kept.arrays.keys() - {"run.history", "run.books", "run.numbers", "run.counters"}):
             digest.update(name.encode())
             digest.update(kept.arrays[name].tobytes())
@@ -595,14 +530,12 @@ class Simulation(Solver, kind="fem"):
 
     def cite(self) -> str:
         """References of the methods in use, one per line."""
-        entries = dict(REFERENCES)
-        if self._options_given.integrator != INTEGRATORS[0]:
-            entries["linearly implicit steps"] = IMPLICIT
+        entries = REFERENCES | dict(self._numerics.cited())
         entries |= {type(material).__name__: material.reference for material in self._materials}
         return "\n".join(f"{name}: {reference}" for name, reference in entries.items())
 
     def _lines(self) -> Iterator[str]:
-        given, unit = self._options_given, totals.per_depth("kg", self.dimension)
+        given, unit = self._numerics, totals.per_depth("kg", self.dimension)
         bodies = {body.name: body for body in self._scene.bodies}
 
         def line(part: Part) -> str:

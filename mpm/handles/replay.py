@@ -417,9 +417,9 @@ class Replay(_Recorded, _check.Strict, Closing):
             progress=progress,
         )
 
-    def view(self) -> Any:
+    def view(self) -> later.Viewer:
         """The notebook viewer: `mpm.view` of this replay; needs the extra ``widget``."""
-        return later.module("mpm.viewer").view(self)
+        return later.view(self)
 
     @staticmethod
     def _replayed(path: str) -> Replay:

@@ -161,9 +161,9 @@ class Solver(SolverBase, abstract=True):
             progress=progress,
         )
 
-    def view(self) -> Any:
+    def view(self) -> later.Viewer:
         """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
-        return later.module("mpm.viewer").view(self)
+        return later.view(self)
 
     # ---- trajectories ----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base import _check, memory
-from mpm.base._check import FloatArray
+from mpm.base._check import FloatArray, Unset
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
@@ -103,16 +103,6 @@ def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> Flo
     return x
 
 
-def generator(rng: object) -> np.random.Generator:
-    """The generator that is meant by the argument `rng`."""
-    rng = numerics.RNG.value if rng is numerics.RNG else rng
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
-        raise _check.wrong_type("rng", rng, "an integer >= 0 or a numpy.random.Generator")
-    return np.random.default_rng(_check.integer("rng", rng, low=0))
-
-
 def are_points(scene: Scene) -> bool:
     """Whether all bodies are particles already."""
     return all(isinstance(body.shape, Points) for body in scene.bodies)
@@ -128,7 +118,7 @@ def refuse_unused(
     scene: Scene, chosen: numerics.Numerics, *, sampling: object, particles_per_cell: object, rng: object
 ) -> None:
     """Raise ValueError for options of sampling that are set, but that no body of the scene uses."""
-    if rng is not numerics.RNG and chosen.sampling == "lattice":
+    if not isinstance(rng, Unset) and chosen.sampling == "lattice":
         raise ValueError(
             f"rng = {_check.shown(rng)}: sampling='lattice' does not use it, only the irregular samplings "
             "'stratified', 'random' and 'poisson'; leave it out"
@@ -136,7 +126,7 @@ def refuse_unused(
     if not are_points(scene):
         return
     for name, value, allowed in (
-        ("sampling", sampling, sampling is numerics.SAMPLING),
+        ("sampling", sampling, isinstance(sampling, Unset)),
         ("particles_per_cell", particles_per_cell, particles_per_cell is None or take_per_cell(scene)),
     ):
         if not allowed:

@@ -1,11 +1,10 @@
-"""References of the methods; `Simulation.cite` picks those in use."""
+"""References of what the options of `mpm.Simulation` choose; `Simulation.cite` lists those in use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mpm.materials.laws import Material, registry
-from mpm.mpm.numerics import Integrator, Scheme
+from mpm.materials.laws import registry
 
 MPM = (
     "Sulsky, Chen, Schreyer: A particle method for history-dependent materials. "
@@ -62,7 +61,8 @@ TRANSFER = {
 }
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
-F_BAR = (
+DAMPING = ("damping of the affine velocity (RPIC)", APIC)
+F_BAR_AVERAGE = (
     "de Souza Neto, Perić, Dutko, Owen: Design of simple low order finite elements for large strain analysis of nearly "
     "incompressible solids. Int. J. Solids Struct. 33 (1996) 3277-3296. doi:10.1016/0020-7683(95)00259-6"
 )
@@ -70,12 +70,14 @@ F_BAR_OF_INCREMENTS = (
     "Coombs, Charlton, Cortis, Augarde: Overcoming volumetric locking in material point methods. "
     "Comput. Methods Appl. Mech. Eng. 333 (2018) 1-21. doi:10.1016/j.cma.2018.01.010"
 )
+F_BAR = (("F-bar", F_BAR_AVERAGE), ("F-bar of increments", F_BAR_OF_INCREMENTS))
 ARTIFICIAL_VISCOSITY = (
+    "artificial viscosity",
     "von Neumann, Richtmyer: A method for the numerical calculation of hydrodynamic shocks. "
-    "J. Appl. Phys. 21 (1950) 232-237. doi:10.1063/1.1699639"
+    "J. Appl. Phys. 21 (1950) 232-237. doi:10.1063/1.1699639",
 )
 
-INTEGRATOR = {
+_STEPS = {
     "semi-implicit": SNOW,
     "implicit-euler": (
         "Gast, Schroeder, Stomakhin, Jiang, Teran: Optimization integrator for large time steps. "
@@ -85,24 +87,12 @@ INTEGRATOR = {
         "Hairer, Lubich, Wanner: Geometric Numerical Integration, 2nd ed. Springer (2006). doi:10.1007/3-540-30666-8"
     ),
 }
+INTEGRATOR = {"explicit": (), **{name: ((f"{name} time steps", text),) for name, text in _STEPS.items()}}
+COLLIDERS = ("colliders", SNOW)
 
 
-def cite(
-    scheme: Scheme, integrator: Integrator, materials: Iterable[Material], *, collides: bool = False
-) -> str:
+def listed(entries: Iterable[tuple[str, str]]) -> str:
     """One line per reference, each with all that it is cited for."""
-    entries = [("Material Point Method", MPM), *GRADIENT[scheme.gradient], *TRANSFER[scheme.transfer]]
-    if scheme.c_keep != 1:
-        entries.append(("damping of the affine velocity (RPIC)", APIC))
-    if scheme.f_bar:
-        entries += [("F-bar", F_BAR), ("F-bar of increments", F_BAR_OF_INCREMENTS)]
-    if any(scheme.viscosity):
-        entries.append(("artificial viscosity", ARTIFICIAL_VISCOSITY))
-    if integrator.is_implicit:
-        entries.append((f"{integrator.name} time steps", INTEGRATOR[integrator.name]))
-    entries += [(type(material).__name__, material.reference) for material in materials]
-    if collides:
-        entries.append(("colliders", SNOW))
     purposes: dict[str, dict[str, None]] = {}  # in order of first use
     for purpose, reference in entries:
         purposes.setdefault(reference, {})[purpose] = None

@@ -229,7 +229,7 @@ class _Search:
 
     def _core(self, kept: Snapshot, threads: int) -> Core:
         """The same particles at rest in a core whose steps are pseudo-steps."""
-        if kept.numerics.scheme.f_bar:
+        if kept.numerics.f_bar:
             raise ValueError("f_bar = True: the pseudo-steps are implicit, and these have no F-bar")
         if kept.numerics.dissipation:
             raise ValueError(
@@ -240,17 +240,17 @@ class _Search:
                 raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")
         chosen = replace(
             kept.numerics,
-            scheme=replace(
-                kept.numerics.scheme,
-                transfer="pic",
-                advect_particle=False,
-                f_update="linear",
-                c_keep=1.0,
-                viscosity=(0.0, 0.0),
-            ),
-            integrator=numerics.Integrator(
-                "implicit-euler", 1.0, max(SOLVED * self.tolerance, 1e-10), numerics.MOST_ITERATIONS, "mass"
-            ),
+            transfer="pic",
+            advect="pic",
+            f_update="linear",
+            c_damping=0.0,
+            artificial_viscosity=(0.0, 0.0),
+            integrator="implicit-euler",
+            beta=1.0,
+            tolerance=max(SOLVED * self.tolerance, 1e-10),
+            max_iterations=int(numerics.CORE.number("max_iterations").most),
+            preconditioner="mass",
+            projection="semidefinite",
             dt=LONGEST,
             max_dt=np.inf,
             allow_unstable=True,

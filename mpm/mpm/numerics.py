@@ -1,251 +1,297 @@
-"""The numerical options of a simulation, completely checked before anything is built."""
+"""The options of `mpm.Simulation` as a table, what they ask of a scene and its laws, and the core that has them."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from mpm import _core, config
+from mpm import _core
 from mpm.base import _check
+from mpm.base._check import Unset
+from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
+from mpm.mpm import citations
 from mpm.scene import walls
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
-from mpm.solver.stepping import (
-    MAX_HISTORY,
-    DType,
-    checked_dtype,
-    refuse_coarse_positions,
-    refuse_short_steps,
-    time_step,
-)
+from mpm.solver.options import Leaving
+from mpm.solver.stepping import refuse_coarse_positions
 from mpm.solver.totals import per_depth
 
+CORE = CoreRows("mpm")
 SAMPLINGS = ("lattice", "stratified", "random", "poisson")
 VOLUMES = ("sampler", "grid-density")
-TRANSFERS = ("pic", "flip", "apic", "aflip", "asflip", "xpic", "tpic")
-KERNELS = ("linear", "quadratic", "cubic")
-GRADIENTS = ("mls", "bspline")
-ADVECTIONS = ("pic", "particle")
-F_UPDATES = ("linear", "cayley", "trace")
-PARTICLE_COLLISIONS = ("deep", "surface", "off")
-
-PRECONDITIONERS = ("mass", "stiffness")
-PROJECTIONS = ("semidefinite", "none")
-INTEGRATORS = ("explicit", "semi-implicit", "implicit-euler", "implicit-midpoint")
-
+TRANSFERS, KERNELS, GRADIENTS = (CORE.words(name) for name in ("transfer", "kernel", "gradient"))
+INTEGRATORS = CORE.words("integrator")
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
-# Options that only some samplings and bodies use, with their defaults: set with others, they raise.
-SAMPLING = _check.Unset("lattice")
-RNG = _check.Unset(0)
-# Options that only some transfers use, with their defaults: set with another transfer, they raise.
-FLIP_RATIO = _check.Unset(0.95)
-XPIC_ORDER = _check.Unset(2)
-ADVECT = _check.Unset("pic")
-USED_BY = {
-    "flip_ratio": ("flip", "aflip", "asflip"),
-    "xpic_order": ("xpic",),
-    "advect": ("flip", "aflip"),
-    "c_damping": ("apic", "aflip", "asflip", "tpic"),
-}
-# Options that only some integrators use.
-BETA = _check.Unset(1.0)
-TOLERANCE = _check.Unset(1e-3)
-MAX_ITERATIONS = _check.Unset(20)
-PRECONDITIONER = _check.Unset("mass")
-PROJECTION = _check.Unset("semidefinite")
-SOLVED_BY = {
-    "beta": ("semi-implicit",),
-    "tolerance": INTEGRATORS[1:],
-    "max_iterations": ("implicit-euler", "implicit-midpoint"),
-    "preconditioner": INTEGRATORS[1:],
-    "projection": ("semi-implicit",),
-}
-LEAST_TOLERANCE = {"float64": 1e-10, "float32": 1e-4}
-MOST_ITERATIONS = 200  # MPM_NEWTON_MOST
-MOST_VISCOSITY = 100  # of settings.c
-# Each order costs one more sweep over all particles, and the series has converged long before.
-MAX_XPIC_ORDER = 50
-
-SMALLEST_DX, LARGEST_DX = 1e-90, 1e90
 MAX_PER_CELL = 10_000
 MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
-    """How momentum goes to the grid and back; the fields of the core's ``scheme``, in its order."""
-
-    transfer: str
-    kernel: str
-    gradient: str
-    flip_ratio: float
-    xpic_order: int
-    advect_particle: bool
-    f_update: str
-    c_keep: float
-    f_bar: bool = False
-    viscosity: tuple[float, float] = (0.0, 0.0)  # linear, quadratic
-
-    def __str__(self) -> str:
-        used = [f"{self.transfer.upper()}"]
-        if self.transfer in USED_BY["flip_ratio"]:
-            used.append(f"ratio {self.flip_ratio:g}")
-        if self.transfer in USED_BY["xpic_order"]:
-            used.append(f"order {self.xpic_order}")
-        if self.advect_particle:
-            used.append("moving with v_p")
-        if self.c_keep != 1:
-            used.append(f"C damped by {1 - self.c_keep:g}")
-        used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
-        if self.f_update != "linear":
-            used.append({"cayley": "Cayley update of F", "trace": "J by the trace"}[self.f_update])
-        used += ["F-bar"] * self.f_bar
-        if any(self.viscosity):
-            used.append("artificial viscosity {:g}, {:g}".format(*self.viscosity))
-        return ", ".join(used)
+def _generator(row: Row, value: object, others: Mapping[str, Any]) -> int | np.random.Generator:
+    if isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise _check.wrong_type("rng", value, "an integer >= 0 or a numpy.random.Generator")
+    return _check.integer("rng", value, low=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Integrator:
-    """How a step advances time; the fields of the core's ``integrator``, in its order."""
+@dataclass(frozen=True)
+class _Damping(Number):
+    """The part of C that is gone where the core, which gets 1 - c_damping, keeps the rest."""
 
-    name: str
-    beta: float
-    tolerance: float
-    max_iterations: int
-    preconditioner: str
-    projection: str = "semidefinite"
+    def __call__(self, row: Row, value: object, others: Mapping[str, Any]) -> float:
+        return float(1 - (1 - super().__call__(row, value, others)))
+
+
+def _beta(row: Row, value: object, others: Mapping[str, Any]) -> float:
+    found = _check.number("beta", value, low=0, high=1)
+    if 0 < found < 0.5:
+        raise ValueError(
+            f"beta = {found:g}: must be 0, or from 0.5 to 1; between them no time step is stable"
+        )
+    return found
+
+
+def _viscosity(row: Row, value: object, others: Mapping[str, Any]) -> tuple[float, float]:
+    if value is None:
+        return 0.0, 0.0
+    linear, quadratic = _check.array("artificial_viscosity", value, (2,)).tolist()
+    most = CORE.number("artificial_viscosity").most
+    if not (0 <= linear <= most and 0 <= quadratic <= most):
+        raise ValueError(
+            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {most:g}]"
+        )
+    return linear, quadratic
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numerics(Leaving):
+    """The rows of the options of `mpm.Simulation`, which explains them."""
+
+    _in_core = CORE
+
+    dx: float = option(
+        NEEDED,
+        CORE.number("dx"),
+        "m",
+        "cell size; the domain must be a whole number of cells",
+        viewer=True,
+    )
+    particles_per_cell: int = option(
+        None, Number(1, MAX_PER_CELL, whole=True, none=0), "", "at the start", viewer=True
+    )
+    sampling: str = option(Unset("lattice"), Choice(SAMPLINGS), meaning="places of particles in cells")
+    rng: int | np.random.Generator = option(
+        Unset(0), _generator, meaning="generator of irregular samplings", kept=False
+    )
+    volume: str = option("sampler", Choice(VOLUMES), meaning="rest volume of particles")
+    transfer: str = option(
+        "apic",
+        CORE.choice("transfer"),
+        meaning="of velocities between particles and grid",
+        viewer=True,
+        cites=lambda chosen: citations.TRANSFER[chosen.transfer],
+    )
+    kernel: str = option("quadratic", CORE.choice("kernel"), meaning="B-spline", viewer=True)
+    gradient: str = option(
+        "mls",
+        CORE.choice("gradient"),
+        meaning="mls, or that of the B-spline",
+        viewer=True,
+        cites=lambda chosen: citations.GRADIENT[chosen.gradient],
+    )
+    flip_ratio: float = option(
+        Unset(0.95),
+        CORE.number("flip_ratio"),
+        meaning="share of FLIP",
+        users=("transfer", ("flip", "aflip", "asflip")),
+        viewer=True,
+    )
+    xpic_order: int = option(
+        Unset(2),
+        CORE.number("xpic_order"),
+        meaning="1 is PIC; each order more costs a transfer",
+        users=("transfer", ("xpic",)),
+        viewer=True,
+    )
+    advect: str = option(
+        Unset("pic"),
+        CORE.choice("advect"),
+        meaning="velocity with which particles move",
+        users=("transfer", ("flip", "aflip")),
+    )
+    f_update: str = option("linear", CORE.choice("f_update"), meaning="of the deformation gradient")
+    c_damping: float = option(
+        0.0,
+        _Damping(0, 1),
+        meaning="damping of the symmetric part of C",
+        users=("transfer", ("apic", "aflip", "asflip", "tpic")),
+        viewer=True,
+        cites=lambda chosen: [citations.DAMPING] * bool(chosen.c_damping),
+    )
+    f_bar: bool = option(
+        False,
+        Flag(),
+        meaning="volume changes averaged around the centres of cells",
+        left_out=False,
+        cites=lambda chosen: citations.F_BAR * chosen.f_bar,
+    )
+    artificial_viscosity: tuple[float, float] = option(
+        None,
+        _viscosity,
+        meaning="coefficients, linear and quadratic",
+        left_out=(0.0, 0.0),
+        cites=lambda chosen: [citations.ARTIFICIAL_VISCOSITY] * any(chosen.artificial_viscosity),
+    )
+    integrator: str = option(
+        "explicit",
+        CORE.choice("integrator"),
+        meaning="how a step advances time",
+        left_out="explicit",
+        cites=lambda chosen: citations.INTEGRATOR[chosen.integrator] * chosen.is_implicit,
+    )
+    beta: float = option(
+        Unset(1.0), _beta, meaning="factor of the linear model", users=("integrator", ("semi-implicit",))
+    )
+    tolerance: float = option(
+        Unset(1e-3),
+        CORE.number("tolerance"),
+        meaning="residual of the solve over the first one",
+        users=("integrator", INTEGRATORS[1:]),
+    )
+    max_iterations: int = option(
+        Unset(20),
+        CORE.number("max_iterations"),
+        meaning="Newton iterations of a step",
+        users=("integrator", ("implicit-euler", "implicit-midpoint")),
+    )
+    preconditioner: str = option(
+        Unset("mass"),
+        CORE.choice("preconditioner"),
+        meaning="of the conjugate gradients",
+        users=("integrator", INTEGRATORS[1:]),
+    )
+    projection: str = option(
+        Unset("semidefinite"),
+        CORE.choice("projection"),
+        meaning="of the derivative of the forces",
+        users=("integrator", ("semi-implicit",)),
+    )
+    particle_collisions: str = option(
+        "deep", CORE.choice("particle_collisions"), meaning="where colliders hold particles", viewer=True
+    )
+    dissipation: bool = option(
+        False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
+    )
+
+    @classmethod
+    def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:
+        """The options of a simulation of the scene; errors name option, value and what is allowed."""
+        values = cls._values(scene, arguments)
+        if values["integrator"] == "semi-implicit" and values["beta"] == 0:
+            for name in OF_SOLVES:
+                if not isinstance(arguments.get(name, Unset(None)), Unset):
+                    raise ValueError(
+                        f"{name} = {_check.shown(arguments[name])}: beta = 0 does not use it, because its steps are "
+                        "explicit and solve nothing; leave it out, or choose beta from 0.5 to 1"
+                    )
+        lower, upper, dx = scene.lower, scene.upper, values["dx"]
+        refuse_coarse_positions(lower, upper, dx, values["dtype"])
+        values["particles_per_cell"] = values["particles_per_cell"] or 2**scene.dimension
+        cells = counted_cells("dx", lower, upper, dx)
+        chosen = cls(**values, cells=cells)
+        walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
+        walls.refuse_few_cells(scene.walls, chosen.cells, dx)
+        if chosen.kernel == "linear" and not chosen.dt:
+            warnings.warn(
+                "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, "
+                "so that bodies may gain energy or blow up at any dt; watch history['energy'], lower max_dt, or choose "
+                "the quadratic kernel",
+                UserWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+        return chosen
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernel == "linear" and self.gradient == "mls":
+            raise ValueError(
+                "gradient = 'mls': must be 'bspline' for kernel='linear': with the moments D = h² f(1 - f) of this "
+                "kernel, the least-squares gradient is that of the B-spline, but for a particle on a node, where D is 0"
+            )
+        if self.f_bar and self.f_update != "linear":
+            increment = (
+                "increment of F is not" if self.f_update == "cayley" else "change of volume is not that of"
+            )
+            raise ValueError(
+                f"f_bar = True: must be False for f_update={self.f_update!r}, whose {increment} I + dt ∇v"
+            )
+        if any(self.artificial_viscosity) and self.c_damping:
+            raise ValueError(
+                "artificial_viscosity = ({:g}, {:g}): must be None for c_damping > 0, which removes the rate of "
+                "compression that it acts on".format(*self.artificial_viscosity)
+            )
+        for name in ("f_bar", "artificial_viscosity", "dissipation") if self.is_implicit else ():
+            if (value := getattr(self, name)) != rows(Numerics)[name].left_out:
+                raise ValueError(
+                    f"{name} = {value}: integrator={self.integrator!r} does not use it, only 'explicit'; leave it out"
+                )
+        count, d = self.particles_per_cell, len(self.cells)
+        if self.sampling in ("stratified", "lattice") and round(count ** (1 / d)) ** d != count:
+            allowed = ", ".join(str(k**d) for k in range(1, 5))
+            raise ValueError(
+                f"particles_per_cell = {count}: must be k^{d} ({allowed}, ...) for sampling={self.sampling!r}; "
+                "'random' and 'poisson' take any"
+            )
 
     @property
     def is_implicit(self) -> bool:
         """Does a step solve for the velocities? With beta = 0 the semi-implicit method is the explicit one."""
-        return self.name != "explicit" and not (self.name == "semi-implicit" and self.beta == 0)
+        return self.integrator != "explicit" and not (self.integrator == "semi-implicit" and self.beta == 0)
 
-    def __str__(self) -> str:
-        used = [self.name]
-        if self.name in SOLVED_BY["beta"]:
+    def _uses(self, row: Row) -> bool:
+        return super()._uses(row) and (row.name not in OF_SOLVES or self.is_implicit)
+
+    def scheme(self) -> str:
+        """The transfer between particles and grid, in words."""
+        used = [f"{self.transfer.upper()}"]
+        if self._uses(rows(Numerics)["flip_ratio"]):
+            used.append(f"ratio {self.flip_ratio:g}")
+        if self._uses(rows(Numerics)["xpic_order"]):
+            used.append(f"order {self.xpic_order}")
+        if self.advect == "particle":
+            used.append("moving with v_p")
+        if self.c_damping:
+            used.append(f"C damped by {self.c_damping:g}")
+        used += [f"{self.kernel} B-spline", f"{GRADIENT_NAMES[self.gradient]} gradient"]
+        if self.f_update != "linear":
+            used.append({"cayley": "Cayley update of F", "trace": "J by the trace"}[self.f_update])
+        used += ["F-bar"] * self.f_bar
+        if any(self.artificial_viscosity):
+            used.append("artificial viscosity {:g}, {:g}".format(*self.artificial_viscosity))
+        return ", ".join(used)
+
+    def solver(self) -> str:
+        """How a step advances time, in words."""
+        used = [self.integrator]
+        if self.integrator == "semi-implicit":
             used.append(f"β = {self.beta:g}")
         if self.is_implicit:
             used.append(f"tolerance {self.tolerance:g}")
-        if self.preconditioner != PRECONDITIONER.value:
+        if self.preconditioner != "mass":
             used.append(f"preconditioned by {self.preconditioner}")
-        if self.projection != PROJECTION.value:
+        if self.projection != "semidefinite":
             used.append("tangent not projected")
         return ", ".join(used)
 
 
-@dataclass(frozen=True, slots=True)
-class Numerics:
-    """Checked options, see `mpm.Simulation`."""
-
-    dx: float
-    cells: tuple[int, ...]
-    particles_per_cell: int
-    sampling: str
-    volume: str
-    scheme: Scheme
-    integrator: Integrator
-    particle_collisions: str
-    dt: float  # 0: automatic
-    max_dt: float  # inf: none
-    allow_unstable: bool
-    dtype: DType
-    threads: int
-    on_leave: str | dict[str, str]  # as `walls.leaving` returns it
-    history: int
-    dissipation: bool = False
-
-
-def check(
-    lower: npt.NDArray[np.float64],
-    upper: npt.NDArray[np.float64],
-    *,
-    dx: object,
-    particles_per_cell: object = None,
-    sampling: object = SAMPLING,
-    volume: object = "sampler",
-    transfer: object = "apic",
-    kernel: object = "quadratic",
-    gradient: object = "mls",
-    flip_ratio: object = FLIP_RATIO,
-    xpic_order: object = XPIC_ORDER,
-    advect: object = ADVECT,
-    f_update: object = "linear",
-    c_damping: object = 0.0,
-    f_bar: object = False,
-    artificial_viscosity: object = None,
-    integrator: object = "explicit",
-    beta: object = BETA,
-    tolerance: object = TOLERANCE,
-    max_iterations: object = MAX_ITERATIONS,
-    preconditioner: object = PRECONDITIONER,
-    projection: object = PROJECTION,
-    particle_collisions: object = "deep",
-    dt: object = "auto",
-    max_dt: object = None,
-    allow_unstable: object = False,
-    dtype: object = "float64",
-    threads: object = None,
-    on_leave: object = "raise",
-    history: object = 1,
-    dissipation: object = False,
-) -> Numerics:
-    """Check every option of `mpm.Simulation`, with its defaults; errors name option, value and what is allowed."""
-    d = len(lower)
-    sampling = _check.choice("sampling", SAMPLING.value if sampling is SAMPLING else sampling, SAMPLINGS)
-    # Within these limits, volumes of cells and their inverses do not overflow.
-    spacing = _check.number("dx", dx, low=SMALLEST_DX, high=LARGEST_DX, unit="m")
-    step, bound, unstable = time_step(dt, max_dt, allow_unstable)
-    precision = checked_dtype(dtype)
-    refuse_short_steps(step, bound, precision)
-    refuse_coarse_positions(lower, upper, spacing, precision)
-    scheme = _scheme(transfer, kernel, gradient, flip_ratio, xpic_order, advect, f_update, c_damping)
-    scheme = replace(
-        scheme,
-        f_bar=_f_bar(f_bar, scheme),
-        viscosity=_artificial_viscosity(artificial_viscosity, scheme),
-    )
-    method = _integrator(integrator, beta, tolerance, max_iterations, preconditioner, projection, precision)
-    books = _check.flag("dissipation", dissipation)
-    _refuse_explicit_only(scheme, method, books)
-    if scheme.kernel == "linear" and not step:
-        warnings.warn(
-            "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, so "
-            "that bodies may gain energy or blow up at any dt; watch history['energy'], lower max_dt, or choose the "
-            "quadratic kernel",
-            UserWarning,
-            stacklevel=_check.levels_to_caller(),
-        )
-    return Numerics(
-        dx=spacing,
-        cells=_cells(lower, upper, spacing),
-        particles_per_cell=_particles_per_cell(particles_per_cell, sampling, d),
-        sampling=sampling,
-        volume=_check.choice("volume", volume, VOLUMES),
-        scheme=scheme,
-        integrator=method,
-        particle_collisions=_check.choice("particle_collisions", particle_collisions, PARTICLE_COLLISIONS),
-        dt=step,
-        max_dt=bound,
-        allow_unstable=unstable,
-        dtype=precision,
-        threads=(
-            config.get_num_threads()
-            if threads is None
-            else _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
-        ),
-        on_leave=walls.leaving(on_leave, d),
-        history=_check.integer("history", history, low=0, high=MAX_HISTORY),
-        dissipation=books,
-    )
+OF_SOLVES = ("tolerance", "max_iterations", "preconditioner", "projection")  # options of steps that solve
 
 
 def new_core(
@@ -256,263 +302,10 @@ def new_core(
     `gravity` (d,) replaces that of the scene. The tolerance of implicit steps is relative to dt times `load`
     [N/kg^½]; 0: to the first residual.
     """
-    return _core.Simulation(
-        dim=scene.dimension,
-        dtype=chosen.dtype,
-        lower=scene.lower.tolist(),
-        cells=chosen.cells,
-        dx=chosen.dx,
-        gravity=(scene.gravity if gravity is None else gravity).tolist(),
-        walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
-        scheme=astuple(chosen.scheme),
-        integrator=(*astuple(chosen.integrator), load),
-        particle_collisions=chosen.particle_collisions,
-        dt=chosen.dt,
-        max_dt=chosen.max_dt,
-        allow_unstable=chosen.allow_unstable,
-        on_leave=walls.fates(chosen.on_leave, scene.dimension),
-        dissipation=chosen.dissipation,
-        history=chosen.history,
-        threads=chosen.threads,
-        isa=config.isa(),
-    )
-
-
-def options(chosen: Numerics) -> dict[str, Any]:
-    """The keywords of `mpm.Simulation` that give these numerics, but for `threads` and `rng`; what JSON can hold."""
-    scheme = chosen.scheme
-    sometimes = {
-        "flip_ratio": scheme.flip_ratio,
-        "xpic_order": scheme.xpic_order,
-        "advect": "particle" if scheme.advect_particle else "pic",
-        "c_damping": 1 - scheme.c_keep,  # exact, because c_keep is computed as 1 - c_damping
-    }
-    fixed = chosen.dt > 0
-    solver = chosen.integrator
-    implicit = {
-        "integrator": solver.name,
-        **{
-            name: getattr(solver, name)
-            for name in SOLVED_BY
-            if solver.name in SOLVED_BY[name] and (solver.is_implicit or name == "beta")
-        },
-    }
-    return {
-        "dx": chosen.dx,
-        "particles_per_cell": chosen.particles_per_cell,
-        "sampling": chosen.sampling,
-        "volume": chosen.volume,
-        "transfer": scheme.transfer,
-        "kernel": scheme.kernel,
-        "gradient": scheme.gradient,
-        **{name: value for name, value in sometimes.items() if scheme.transfer in USED_BY[name]},
-        "f_update": scheme.f_update,
-        **({"f_bar": True} if scheme.f_bar else {}),
-        **({"artificial_viscosity": list(scheme.viscosity)} if any(scheme.viscosity) else {}),
-        **(implicit if solver.name != "explicit" else {}),
-        "particle_collisions": chosen.particle_collisions,
-        "dt": chosen.dt if fixed else "auto",
-        "max_dt": None if fixed or chosen.max_dt == math.inf else chosen.max_dt,
-        "allow_unstable": chosen.allow_unstable,
-        "dtype": chosen.dtype,
-        "on_leave": chosen.on_leave,
-        "history": chosen.history,
-        **({"dissipation": True} if chosen.dissipation else {}),
-    }
-
-
-def _scheme(
-    transfer: object,
-    kernel: object,
-    gradient: object,
-    flip_ratio: object,
-    xpic_order: object,
-    advect: object,
-    f_update: object,
-    c_damping: object,
-) -> Scheme:
-    name = _check.choice("transfer", transfer, TRANSFERS)
-    spline = _check.choice("kernel", kernel, KERNELS)
-    slope = _check.choice("gradient", gradient, GRADIENTS)
-    if spline == "linear" and slope == "mls":
-        raise ValueError(
-            "gradient = 'mls': must be 'bspline' for kernel='linear': with the moments D = h² f(1 - f) of this "
-            "kernel, the least-squares gradient is that of the B-spline, but for a particle on a node, where D is 0"
-        )
-    by = _Users("transfer", name, USED_BY)
-    ratio = by.checked(
-        "flip_ratio", flip_ratio, FLIP_RATIO, lambda value: _check.number("flip_ratio", value, low=0, high=1)
-    )
-    order = by.checked(
-        "xpic_order",
-        xpic_order,
-        XPIC_ORDER,
-        lambda value: _check.integer("xpic_order", value, low=1, high=MAX_XPIC_ORDER),
-    )
-    way = by.checked("advect", advect, ADVECT, lambda value: _check.choice("advect", value, ADVECTIONS))
-    damping = _check.number("c_damping", c_damping, low=0, high=1)
-    if damping:
-        by.refuse_unused("c_damping", c_damping)
-    return Scheme(
-        transfer=name,
-        kernel=spline,
-        gradient=slope,
-        flip_ratio=ratio,
-        xpic_order=order,
-        advect_particle=way == "particle",
-        f_update=_check.choice("f_update", f_update, F_UPDATES),
-        c_keep=1 - damping,
-    )
-
-
-def _f_bar(value: object, scheme: Scheme) -> bool:
-    chosen = _check.flag("f_bar", value)
-    if chosen and scheme.f_update != "linear":
-        increment = (
-            "increment of F is not" if scheme.f_update == "cayley" else "change of volume is not that of"
-        )
-        raise ValueError(
-            f"f_bar = True: must be False for f_update={scheme.f_update!r}, whose {increment} I + dt ∇v"
-        )
-    return chosen
-
-
-def _artificial_viscosity(value: object, scheme: Scheme) -> tuple[float, float]:
-    if value is None:
-        return 0.0, 0.0
-    linear, quadratic = _check.array("artificial_viscosity", value, (2,)).tolist()
-    if not (0 <= linear <= MOST_VISCOSITY and 0 <= quadratic <= MOST_VISCOSITY):
-        raise ValueError(
-            f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {MOST_VISCOSITY}]"
-        )
-    if (linear or quadratic) and scheme.c_keep != 1:
-        raise ValueError(
-            f"artificial_viscosity = ({linear:g}, {quadratic:g}): must be None for c_damping > 0, which removes the "
-            "rate of compression that it acts on"
-        )
-    return linear, quadratic
-
-
-def _refuse_explicit_only(scheme: Scheme, integrator: Integrator, dissipation: bool) -> None:
-    if not integrator.is_implicit:
-        return
-    for name, shown in (
-        ("f_bar", scheme.f_bar),
-        ("artificial_viscosity", any(scheme.viscosity) and scheme.viscosity),
-        ("dissipation", dissipation),
-    ):
-        if shown:
-            raise ValueError(
-                f"{name} = {shown}: integrator={integrator.name!r} does not use it, only 'explicit'; leave it out"
-            )
-
-
-def _integrator(
-    integrator: object,
-    beta: object,
-    tolerance: object,
-    max_iterations: object,
-    preconditioner: object,
-    projection: object,
-    dtype: DType,
-) -> Integrator:
-    name = _check.choice("integrator", integrator, INTEGRATORS)
-    by = _Users("integrator", name, SOLVED_BY)
-    factor = by.checked("beta", beta, BETA, _beta)
-    if name == "semi-implicit" and factor == 0:
-        for option, value, unset in (
-            ("tolerance", tolerance, TOLERANCE),
-            ("preconditioner", preconditioner, PRECONDITIONER),
-        ):
-            if value is not unset:
-                raise ValueError(
-                    f"{option} = {_check.shown(value)}: beta = 0 does not use it, because its steps are explicit and "
-                    "solve nothing; leave it out, or choose beta from 0.5 to 1"
-                )
-    return Integrator(
-        name=name,
-        beta=factor,
-        tolerance=by.checked(
-            "tolerance",
-            tolerance,
-            TOLERANCE,
-            lambda value: _check.number("tolerance", value, low=LEAST_TOLERANCE[dtype], high=0.1),
-        ),
-        max_iterations=by.checked(
-            "max_iterations",
-            max_iterations,
-            MAX_ITERATIONS,
-            lambda value: _check.integer("max_iterations", value, low=1, high=MOST_ITERATIONS),
-        ),
-        preconditioner=by.checked(
-            "preconditioner",
-            preconditioner,
-            PRECONDITIONER,
-            lambda value: _check.choice("preconditioner", value, PRECONDITIONERS),
-        ),
-        projection=by.checked(
-            "projection",
-            projection,
-            PROJECTION,
-            lambda value: _check.choice("projection", value, PROJECTIONS),
-        ),
-    )
-
-
-def _beta(value: object) -> float:
-    found = _check.number("beta", value, low=0, high=1)
-    if 0 < found < 0.5:
-        raise ValueError(
-            f"beta = {found:g}: must be 0, or from 0.5 to 1; between them no time step is stable"
-        )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Users:
-    """The choices of `option` that use other options; here `chosen` is the choice."""
-
-    option: str
-    chosen: str
-    users: dict[str, tuple[str, ...]]
-
-    def checked(self, name: str, value: Any, unset: _check.Unset, check: Callable[[Any], Any]) -> Any:
-        """The checked value of an option that only some choices use, or its default."""
-        if value is unset:
-            return unset.value
-        checked = check(value)
-        self.refuse_unused(name, value)
-        return checked
-
-    def refuse_unused(self, name: str, value: object) -> None:
-        if self.chosen not in self.users[name]:
-            users = " and ".join(repr(user) for user in self.users[name])
-            raise ValueError(
-                f"{name} = {value!r}: {self.option}={self.chosen!r} does not use it, only {users}; leave it out"
-            )
-
-
-def _cells(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float) -> tuple[int, ...]:
-    """Cells along each axis; the domain has to be a whole number of them."""
-    extent = upper - lower
-    exact = extent / dx
-    if not np.isfinite(exact).all() or exact.max() >= 2**31:
-        raise ValueError(f"dx = {dx:g}: must be > {extent.max() / 2**31:g}, the domain's size / 2^31")
-    return tuple(int(count) for count in counted_cells("dx", lower, upper, dx))
-
-
-def _particles_per_cell(value: object, sampling: str, d: int) -> int:
-    if value is None:
-        return int(2**d)
-    count = _check.integer("particles_per_cell", value, low=1, high=MAX_PER_CELL)
-    root = round(count ** (1 / d))
-    if sampling in ("stratified", "lattice") and root**d != count:
-        allowed = ", ".join(str(k**d) for k in range(1, 5))
-        raise ValueError(
-            f"particles_per_cell = {count}: must be k^{d} ({allowed}, ...) for sampling={sampling!r}; "
-            "'random' and 'poisson' take any"
-        )
-    return count
+    arguments = chosen._for_core(scene) | {"c_keep": 1 - chosen.c_damping, "load": load}
+    if gravity is not None:
+        arguments["gravity"] = gravity.tolist()
+    return _core.Simulation(**arguments)
 
 
 def stored_C(
@@ -522,7 +315,7 @@ def stored_C(
 
     The gradient itself, but with the linear kernel and transfers by B: 4/dx² B, B = ∇v D, D = dx² f (1 − f).
     """
-    stores_B = chosen.scheme.kernel == "linear" and chosen.scheme.transfer in ("apic", "aflip", "asflip")
+    stores_B = chosen.kernel == "linear" and chosen.transfer in ("apic", "aflip", "asflip")
     if gradient is None or not stores_B:
         return gradient
     f = (x - lower) / chosen.dx
@@ -533,12 +326,12 @@ def stored_C(
 def refuse_material(chosen: Numerics, material: Material) -> None:
     """Raise ValueError if the scheme or the integrator cannot take a step with a material's law."""
     row = material._row
-    if chosen.scheme.f_update == "trace" and row["strain"] == "F" and not row["rigid"]:
+    if chosen.f_update == "trace" and row["strain"] == "F" and not row["rigid"]:
         raise ValueError(
             f"material = {_check.shown(material)}: f_update='trace' advances a volume ratio alone, and this law keeps "
             "the deformation gradient F; use f_update='linear' or 'cayley'"
         )
-    if not chosen.integrator.is_implicit:
+    if not chosen.is_implicit:
         return
     if material._row["rigid"]:
         raise ValueError(
@@ -549,9 +342,9 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
     if tangent is None:
         raise ValueError(
             f"material = {_check.shown(material)}: its law has no tangent, which "
-            f"integrator={chosen.integrator.name!r} needs; use integrator='explicit'"
+            f"integrator={chosen.integrator!r} needs; use integrator='explicit'"
         )
-    if tangent == "mapped" and chosen.integrator.name == "semi-implicit":
+    if tangent == "mapped" and chosen.integrator == "semi-implicit":
         raise ValueError(
             f"material = {material!r}: integrator='semi-implicit' has one linear solve, which does not see where the "
             "material yields; use integrator='implicit-euler'"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import config
 from mpm.base import _check
+from mpm.base._check import Unset
 from mpm.base.fieldtable import DISSIPATIONS
 from mpm.handles.solver import Solver
 from mpm.materials.laws import Material
-from mpm.mpm import bodies, citations, grid, numerics, settings
+from mpm.mpm import bodies, citations, grid, numerics
 from mpm.mpm.equilibrium import Equilibrating
 from mpm.mpm.interpolation import REACH, at_points, with_images
 from mpm.mpm.materialpoints import MaterialPoints
@@ -23,7 +23,7 @@ from mpm.mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.scene import scene as _scene
 from mpm.scene import walls
 from mpm.scene.colliders import Prepared, place, prepare, refuse_restitution, warn_of_thin_or_missing
-from mpm.scene.settings import Setting, changed_scene
+from mpm.scene.settings import Setting, changed_scene, of_scene
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format
 from mpm.solver.particles import NOT_KEPT, no_owner
@@ -255,25 +255,25 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         *,
         dx: float,
         particles_per_cell: int | None = None,
-        sampling: str | _check.Unset = numerics.SAMPLING,
-        rng: int | np.random.Generator | _check.Unset = numerics.RNG,
+        sampling: str | Unset = Unset("lattice"),
+        rng: int | np.random.Generator | Unset = Unset(0),
         volume: str = "sampler",
         transfer: str = "apic",
         kernel: str = "quadratic",
         gradient: str = "mls",
-        flip_ratio: float | _check.Unset = numerics.FLIP_RATIO,
-        xpic_order: int | _check.Unset = numerics.XPIC_ORDER,
-        advect: str | _check.Unset = numerics.ADVECT,
+        flip_ratio: float | Unset = Unset(0.95),
+        xpic_order: int | Unset = Unset(2),
+        advect: str | Unset = Unset("pic"),
         f_update: str = "linear",
         c_damping: float = 0.0,
         f_bar: bool = False,
         artificial_viscosity: Sequence[float] | None = None,
         integrator: str = "explicit",
-        beta: float | _check.Unset = numerics.BETA,
-        tolerance: float | _check.Unset = numerics.TOLERANCE,
-        max_iterations: int | _check.Unset = numerics.MAX_ITERATIONS,
-        preconditioner: str | _check.Unset = numerics.PRECONDITIONER,
-        projection: str | _check.Unset = numerics.PROJECTION,
+        beta: float | Unset = Unset(1.0),
+        tolerance: float | Unset = Unset(1e-3),
+        max_iterations: int | Unset = Unset(20),
+        preconditioner: str | Unset = Unset("mass"),
+        projection: str | Unset = Unset("semidefinite"),
         particle_collisions: str = "deep",
         dt: float | str = "auto",
         max_dt: float | None = None,
@@ -286,52 +286,18 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        self._numerics = numerics.check(
-            scene.lower,
-            scene.upper,
-            dx=dx,
-            particles_per_cell=particles_per_cell,
-            sampling=sampling,
-            volume=volume,
-            transfer=transfer,
-            kernel=kernel,
-            gradient=gradient,
-            flip_ratio=flip_ratio,
-            xpic_order=xpic_order,
-            advect=advect,
-            f_update=f_update,
-            c_damping=c_damping,
-            f_bar=f_bar,
-            artificial_viscosity=artificial_viscosity,
-            integrator=integrator,
-            beta=beta,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            preconditioner=preconditioner,
-            projection=projection,
-            particle_collisions=particle_collisions,
-            dt=dt,
-            max_dt=max_dt,
-            allow_unstable=allow_unstable,
-            dtype=dtype,
-            threads=threads,
-            on_leave=on_leave,
-            history=history,
-            dissipation=dissipation,
-        )
-        walls.refuse_periodic_fates(scene.walls, self._numerics.on_leave)
-        walls.refuse_few_cells(scene.walls, self._numerics.cells, self._numerics.dx)
+        self._numerics = numerics.Numerics.checked(scene, locals())
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
         _refuse_useless_restitution(scene, [body.material for body in scene.bodies])
-        self._fill_from(bodies.generator(rng))
+        self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
-        self._begin(scene, prepared, None if threads is None else self._numerics.threads)
+        self._begin(scene, prepared)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
@@ -339,17 +305,17 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             self._insert(one)
         self._find_volumes()
 
-    def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared], threads: int | None) -> None:
+    def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
         """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
-        super().__init__(core, scene, colliders=place(core, colliders), threads=threads)
+        super().__init__(core, scene, colliders=place(core, colliders), threads=self._numerics.threads)
 
     @classmethod
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
-        self._numerics = replace(kept.numerics, threads=threads or config.get_num_threads())
+        self._numerics = replace(kept.numerics, threads=threads)
         self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts)
-        self._begin(kept.scene, kept.colliders, threads)
+        self._begin(kept.scene, kept.colliders)
         fill(self._core, kept)
         return self
 
@@ -376,17 +342,17 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         _refuse_useless_restitution(scene, self._materials)
 
     def _options(self) -> dict[str, Any]:
-        return asdict(self._numerics)
+        return self._numerics.described()
 
     def _settings(self) -> tuple[Setting, ...]:
-        every = settings.of(self._scene, self._numerics)
+        own = self._numerics.settings()
         if bodies.are_points(self._scene) and not bodies.take_per_cell(self._scene):
-            every = tuple(one for one in every if one.key != "particles_per_cell")
-        return every
+            own = [one for one in own if one.key != "particles_per_cell"]
+        return (*of_scene(self._scene), *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""
-        options = settings.changed_options(self._numerics, changes)
+        options = self._numerics.changed(changes)
         scene = changed_scene(self._scene, changes)
         if bodies.are_points(scene):
             del options["sampling"]
@@ -399,7 +365,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     def _interpolated(
         self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str
     ) -> _check.FloatArray:
-        dx, kernel, particles = self.dx, self._numerics.scheme.kernel, self.particles
+        dx, kernel, particles = self.dx, self._numerics.kernel, self.particles
         x, mass = (np.asarray(particles._copy(field), dtype=np.float64) for field in ("x", "mass"))
         there = with_images(self._scene, REACH[kernel] * dx, x, mass, values, rank=rank, moves=name == "x")
         return at_points(points, *there, dx=dx, kind=kernel)
@@ -460,7 +426,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
         digest = self._digest(
-            numerics.options(self._numerics),
+            self._numerics.described(),
             repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
             repr(self._rng.bit_generator.state),
         )
@@ -470,9 +436,9 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
 
     def cite(self) -> str:
         """References of the methods in use, one per line."""
-        return citations.cite(
-            self._numerics.scheme, self._numerics.integrator, self._materials, collides=bool(self._colliders)
-        )
+        entries = [("Material Point Method", citations.MPM), *self._numerics.cited()]
+        entries += [(type(material).__name__, material.reference) for material in self._materials]
+        return citations.listed([*entries, *[citations.COLLIDERS] * bool(self._colliders)])
 
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
@@ -482,10 +448,10 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "
             f"{chosen.particles_per_cell} particles per cell ({chosen.sampling})"
         )
-        solver = "" if chosen.integrator.name == "explicit" else f", {chosen.integrator}"
+        solver = "" if chosen.integrator == "explicit" else f", {chosen.solver()}"
         if chosen.particle_collisions != "deep":
             solver += f", particle collisions: {chosen.particle_collisions}"
-        yield f"method  {chosen.scheme}{solver}, {self._stepping(chosen.dt)}"
+        yield f"method  {chosen.scheme()}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())
 
 

@@ -21,9 +21,6 @@ __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "re
 
 Array = npt.NDArray[Any]
 
-GROUP_COLUMNS = 11  # of csrc/mpm/snapshot.h
-BOOK_COLUMNS = 6
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -71,12 +68,12 @@ def _layout(
     fields = {row["name"]: (dtype, (n, *fieldtable.shape(row["rank"], dimension))) for row in rows}
     own = [row["name"] for row in rows if row["owner"] == "core"]
     return {
-        "groups": ("int32", (groups, GROUP_COLUMNS)),
+        "groups": ("int32", (groups, _core.GROUP_COLUMNS)),
         **{name: fields.pop(name) for name in own},
         "row": ("int32", (n,)),
         "id": ("int64", (n,)),
         "history": ("float64", (records, sum(width for _, width in columns))),
-        "books": ("float64", (colliders, BOOK_COLUMNS)),
+        "books": ("float64", (colliders, _core.BOOK_COLUMNS)),
         "numbers": ("float64", (len(numbers),)),
         "counters": ("int64", (len(counters),)),
         **fields,
@@ -93,7 +90,7 @@ def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, A
     given = core.snapshot()
     width = sum(columns for _, columns in core.history_names())
     counts = (
-        len(given["groups"]) // (4 * GROUP_COLUMNS),
+        len(given["groups"]) // (4 * _core.GROUP_COLUMNS),
         len(given["id"]) // 8,
         len(given["history"]) // (8 * width),
     )

@@ -25,7 +25,6 @@ __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
-BLOCK_SIDE = {2: 8, 3: 4}  # nodes, of csrc/mpm/memory/particles.h
 
 
 def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
@@ -40,7 +39,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
     numbers, counters = _core.snapshot_names()
     tree = {
         "scene": writer.scene(snapshot.scene),
-        "numerics": numerics.options(snapshot.numerics),
+        "numerics": snapshot.numerics.described(),
         "rng": generators.describe(snapshot.rng, writer),
         "materials": [writer.material(material) for material in snapshot.materials],
         "parts": [_part(part, bodies, writer) for part in snapshot.parts],
@@ -85,12 +84,12 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
     scene = reader.scene(tree["scene"])
     materials = tuple(reader.material(entry) for entry in listing(tree["materials"], "materials"))
     # Options that an older version did not have get their defaults.
-    options = {**mapping(tree["numerics"], "numerics"), "threads": 1}
+    options = mapping(tree["numerics"], "numerics")
     if options.get("beta") == 0:  # an older version kept options that beta = 0 does not use
-        options = {k: v for k, v in options.items() if k not in ("tolerance", "preconditioner")}
+        options = {name: value for name, value in options.items() if name not in numerics.OF_SOLVES}
     return Snapshot(
         scene=scene,
-        numerics=numerics.check(scene.lower, scene.upper, **options),
+        numerics=numerics.Numerics.restored(scene, options),
         rng=generators.restore(tree["rng"], reader),
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
@@ -202,7 +201,8 @@ def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     for name in (name for name in arrays if name not in NOT_FIELDS):
         yield f"particles.{name}", arrays[name][by_row]
     cells = arrays["x"][by_row]
-    metres = snapshot.scene.lower + chosen.dx * (BLOCK_SIDE[d] * block.astype(np.float64) + cells)
+    side = _core.BLOCK_SIDE_2D if d == 2 else _core.BLOCK_SIDE_3D
+    metres = snapshot.scene.lower + chosen.dx * (side * block.astype(np.float64) + cells)
     yield "particles.x", kept.Places(block, cells, metres)
     yield "particles.order", row
     yield "particles.blocks", groups

@@ -83,6 +83,123 @@ def make_collider(
     return Collider(shape, rule, coefficient, motion, title, rebound)
 
 
+class Collides:
+    """Base of scenes and simulations: colliders can be added."""
+
+    __slots__ = ()
+
+    @property
+    def dimension(self) -> int:
+        """d, 2 or 3."""
+        raise NotImplementedError
+
+    def _taken_names(self) -> set[str]:
+        """The names of its colliders; raises if it takes no more."""
+        raise NotImplementedError
+
+    def _add_collider(self, collider: Collider) -> None:
+        """Take a checked collider, or raise and change nothing."""
+        raise NotImplementedError
+
+    @_check.options(hints=OF_COLLIDER)
+    def add_collider(
+        self,
+        shape: Shape,
+        *,
+        contact: str = "separate",
+        friction: float = 0.0,
+        restitution: float = 0.0,
+        motion: _motion.Motion | None = None,
+        name: str | None = None,
+    ) -> Collider:
+        """Add an obstacle that pushes material and is not pushed back: to a scene, or to a simulation between steps.
+
+        Contact acts on the velocity v of nodes, after forces and together with the walls, wherever the signed distance
+        φ of the shape is not positive at the beginning of the step; and of particles, before they move, from half a
+        cell below the surface (`particle_collisions` of `Simulation` has other choices). With the velocity v_co of the
+        collider's surface there and the outward normal n:
+
+        ``"separate"``
+            (v − v_co)·n < 0 is removed; material that moves away is left alone.
+        ``"slip"``
+            (v − v_co)·n = 0, both ways.
+        ``"sticky"``
+            v = v_co. Material that starts inside is clamped: it stays there, or moves along with the collider. Material
+            that starts inside another contact is squeezed, which warns; so does a body that lies in a clamp as a whole.
+
+        Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
+        inside; particles that are thrown or pressed against the surface get up to half a cell below it. A collider
+        thinner than two cells leaks. A collider that crosses a periodic face ends there; it does not come in at the
+        opposite one.
+
+        Where colliders overlap each other or a wall, those that another one covers there hold nothing. The others act
+        together: each pushes along its own normal, no harder than needed, and rubs as hard as it pushes. Surfaces that
+        close in on material leave it the motion along their common edge; walls then hold before colliders, deeper
+        colliders before others.
+
+        In a simulation, the next step is the first to feel it. Its motion counts from t = 0, as that of other
+        colliders. In the history ``impulse:NAME`` and ``torque:NAME`` are 0 in earlier records. `Simulation.scene` has
+        it from now on, so that a reset of the viewer begins with it; checkpoints, copies and later recordings have it,
+        too.
+
+        Parameters
+        ----------
+        shape : one of `mpm.shapes`
+            A solid of the scene's dimension. ``~shape`` is everything around it: a container. A mesh keeps distances on
+            a lattice, dx/2 apart, where the domain meets it: 8 bytes each, which `repr` of a simulation counts. More
+            than a quarter of a gigabyte warns; more than a gigabyte raises.
+        contact : {"separate", "slip", "sticky"}
+        friction : float, optional
+            Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
+            `friction` times the removed normal velocity. ``"slip"`` removes it both ways, so that friction also
+            brakes material that is held back from leaving.
+        restitution : float, optional
+            Newton's coefficient e of impacts of `Rigid` bodies, 0 to 1, of ``"separate"``: a body leaves the surface,
+            as it moves, with e times the normal velocity with which it came (`Wall`).
+        motion : one of `mpm.motion`, optional
+            Default: at rest.
+        name : str, optional
+            A name unique among colliders; default ``collider0``, ``collider1``, … The history has ``impulse:NAME``
+            and ``torque:NAME``. The torque is about a reference point that moves along: the centre of a
+            `mpm.motion.Rotation`, otherwise the middle of the shape's bounds (of the domain, along axes where the
+            shape has no end).
+
+        Returns
+        -------
+        Collider
+            The new collider.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation (`Simulation.scene`).
+            In a simulation: a recording is open; `mpm.sph.Simulation` has fluid where the collider is, or finds no
+            point of its lattice in it; the solver takes no colliders between steps. Nothing has changed.
+
+        Warns
+        -----
+        UserWarning
+            In a simulation: it is thinner than two cells or outside of the domain; particles or nodes are deep inside.
+
+        References
+        ----------
+        A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
+        """
+        taken = self._taken_names()
+        collider = make_collider(
+            shape,
+            contact=contact,
+            friction=friction,
+            restitution=restitution,
+            motion=motion,
+            name=name,
+            dimension=self.dimension,
+            taken=taken,
+        )
+        self._add_collider(collider)
+        return collider
+
+
 def refuse_restitution(walls: Mapping[str, Wall], colliders: Sequence[Collider], why: str) -> None:
     """Raise ValueError if a wall or collider has a restitution, and say why none can have."""
     surfaces = [(f"walls[{face!r}]", wall.restitution) for face, wall in walls.items()]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mpm import _core
+
+MOST = int(_core.options()["mpm"]["cells"]["float64"][1])  # cells along an axis
 # (upper - lower)/dx must be a whole number within this tolerance.
 WHOLE = 1e-9
 NEAR = 0.1  # relative difference of another dx that is worth a proposal
@@ -32,14 +35,24 @@ def whole_cells(extent: npt.NDArray[np.float64], dx: float) -> npt.NDArray[np.fl
     return np.where(are_whole(exact), np.rint(exact), np.ceil(exact))
 
 
+def refuse_many(name: str, extent: npt.NDArray[np.float64], dx: float, most: int = MOST) -> None:
+    """Raise ValueError if a side has more than `most` cells, a power of 2."""
+    with np.errstate(over="ignore"):
+        if (extent / dx).max() < most + 0.5:
+            return
+    least, power = extent.max() / most, most.bit_length() - 1
+    raise ValueError(f"{name} = {dx:g}: must be >= {least:g}, the domain's size / 2^{power}")
+
+
 def counted_cells(
-    name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float
-) -> npt.NDArray[np.float64]:
+    name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float, most: int = MOST
+) -> tuple[int, ...]:
     """How many cells the domain has along each axis; a ValueError if dx, which users call `name`, does not divide a
-    side."""
+    side, or into more than `most` cells, a power of 2."""
     extent = upper - lower
+    refuse_many(name, extent, dx, most)
     if are_whole(extent / dx).all():
-        return np.asarray(np.rint(extent / dx))
+        return tuple(int(count) for count in np.rint(extent / dx))
     fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
     near = nearest_dx(extent, dx)
     also = f", or take {name} = {near:.15g}" if near and abs(near / dx - 1) <= NEAR else ""

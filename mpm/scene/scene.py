@@ -17,10 +17,9 @@ from mpm.base._check import FloatArray
 from mpm.materials.laws import Material, field_values, is_python_law, wrong_material
 from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
-from mpm.motion import Motion
 from mpm.scene import walls as _walls
-from mpm.scene.colliders import OF_COLLIDER, Collider, make_collider
-from mpm.scene.domain import are_whole, whole_cells
+from mpm.scene.colliders import Collider, Collides
+from mpm.scene.domain import are_whole, refuse_many, whole_cells
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -259,7 +258,7 @@ def _for_all(name: str, value: object, shape: tuple[int, ...]) -> FloatArray:
     return _check.frozen(_check.array(name, value, shape))
 
 
-class Scene(_check.Strict):
+class Scene(Collides, _check.Strict):
     """The physical problem. Simulations copy it and never change it.
 
     Parameters
@@ -435,92 +434,12 @@ class Scene(_check.Strict):
         self._bodies.append(body)
         return body
 
-    @_check.options(hints=OF_COLLIDER)
-    def add_collider(
-        self,
-        shape: Shape,
-        *,
-        contact: str = "separate",
-        friction: float = 0.0,
-        restitution: float = 0.0,
-        motion: Motion | None = None,
-        name: str | None = None,
-    ) -> Collider:
-        """Add an obstacle that pushes material and is not pushed back.
-
-        Contact acts on the velocity v of nodes, after forces and together with the walls, wherever the signed distance
-        φ of the shape is not positive at the beginning of the step; and of particles, before they move, from half a
-        cell below the surface (`particle_collisions` of `Simulation` has other choices). With the velocity v_co of the
-        collider's surface there and the outward normal n:
-
-        ``"separate"``
-            (v − v_co)·n < 0 is removed; material that moves away is left alone.
-        ``"slip"``
-            (v − v_co)·n = 0, both ways.
-        ``"sticky"``
-            v = v_co. Material that starts inside is clamped: it stays there, or moves along with the collider. Material
-            that starts inside another contact is squeezed, which warns; so does a body that lies in a clamp as a whole.
-
-        Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
-        inside; particles that are thrown or pressed against the surface get up to half a cell below it. A collider
-        thinner than two cells leaks. A collider that crosses a periodic face ends there; it does not come in at the
-        opposite one.
-
-        Where colliders overlap each other or a wall, those that another one covers there hold nothing. The others act
-        together: each pushes along its own normal, no harder than needed, and rubs as hard as it pushes. Surfaces that
-        close in on material leave it the motion along their common edge; walls then hold before colliders, deeper
-        colliders before others.
-
-        Parameters
-        ----------
-        shape : one of `mpm.shapes`
-            A solid of the scene's dimension. ``~shape`` is everything around it: a container. A mesh keeps distances on
-            a lattice, dx/2 apart, where the domain meets it: 8 bytes each, which `repr` of a simulation counts. More
-            than a quarter of a gigabyte warns; more than a gigabyte raises.
-        contact : {"separate", "slip", "sticky"}
-        friction : float, optional
-            Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
-            `friction` times the removed normal velocity. ``"slip"`` removes it both ways, so that friction also
-            brakes material that is held back from leaving.
-        restitution : float, optional
-            Newton's coefficient e of impacts of `Rigid` bodies, 0 to 1, of ``"separate"``: a body leaves the surface,
-            as it moves, with e times the normal velocity with which it came (`Wall`).
-        motion : one of `mpm.motion`, optional
-            Default: at rest.
-        name : str, optional
-            A name unique among colliders; default ``collider0``, ``collider1``, … The history has ``impulse:NAME``
-            and ``torque:NAME``. The torque is about a reference point that moves along: the centre of a
-            `mpm.motion.Rotation`, otherwise the middle of the shape's bounds (of the domain, along axes where the
-            shape has no end).
-
-        Returns
-        -------
-        Collider
-            The new collider.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An argument is of the wrong type, shape or range, or the scene belongs to a simulation (`Simulation.scene`);
-            the scene stays as before.
-
-        References
-        ----------
-        A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, ACM Trans. Graph. 32 (2013) 102, section 8.
-        """
+    def _taken_names(self) -> set[str]:
         self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
-        collider = make_collider(
-            shape,
-            contact=contact,
-            friction=friction,
-            restitution=restitution,
-            motion=motion,
-            name=name,
-            dimension=self.dimension,
-            taken={collider.name for collider in self._colliders},
-        )
+        return {collider.name for collider in self._colliders}
+
+    def _add_collider(self, collider: Collider) -> None:
         self._colliders.append(collider)
-        return collider
 
     def fitted(self, dx: float) -> Scene:
         """A copy whose domain is a whole number of cells: `upper` moves outwards by less than `dx` where it has to.
@@ -541,7 +460,7 @@ class Scene(_check.Strict):
         Raises
         ------
         TypeError, ValueError
-            `dx` is not a number > 0, or so small that the domain would have 2^31 cells along an axis.
+            `dx` is not a number > 0, or so small that the domain would have more than 2^30 cells along an axis.
 
         Examples
         --------
@@ -549,11 +468,8 @@ class Scene(_check.Strict):
         [1.0, 0.75]
         """
         size = _check.number("dx", dx, low=0, low_open=True, unit="m")
-        with np.errstate(over="ignore"):
-            cells = whole_cells(self._upper - self._lower, size)
-        if not cells.max() < 2**31:
-            least = float((self._upper - self._lower).max()) / 2**31
-            raise ValueError(f"dx = {size:g}: must be > {least:g}, the domain's size / 2^31")
+        refuse_many("dx", self._upper - self._lower, size)
+        cells = whole_cells(self._upper - self._lower, size)
         other = copy.copy(self)
         upper = self._lower + cells * size
         # A side that is whole already keeps its number, which rounding may have made another one.

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mpm import _core
 from mpm.base import _check
 
-RULES = ("sticky", "slip", "separate")  # of walls and colliders alike
-CONTACTS = (*RULES, "mirror", "periodic")
-FEWEST_PERIODIC_CELLS = 4  # so that the widest kernel touches no node twice
-FRICTIONAL = ("slip", "separate")
-REBOUNDING = "separate"  # the contact that may have a restitution
+ROWS = {row["name"]: row for row in _core.contacts()}
+CONTACTS = tuple(name for name, row in ROWS.items() if row["wall"])
+RULES = tuple(name for name, row in ROWS.items() if row["collider"])
+FRICTIONAL = tuple(name for name, row in ROWS.items() if row["frictional"])
+(REBOUNDING,) = (
+    name for name, row in ROWS.items() if row["rebounds"]
+)  # the contact that may have a restitution
 FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
 # What users may take for names of contacts.
 CONTACT_WORDS = {
@@ -167,9 +170,9 @@ def _check_pairs(walls: Mapping[str, Wall], names: tuple[str, ...]) -> None:
 def refuse_few_cells(walls: Mapping[str, Wall], cells: tuple[int, ...], dx: float) -> None:
     """Raise ValueError where a periodic axis has too few cells."""
     for axis, count in zip("xyz", cells, strict=False):
-        if is_periodic(walls, axis) and count < FEWEST_PERIODIC_CELLS:
+        if is_periodic(walls, axis) and count < _core.FEWEST_PERIODIC_CELLS:
             raise ValueError(
-                f"dx = {dx:g}: {count} cells along {axis}, which is periodic; must be >= {FEWEST_PERIODIC_CELLS}"
+                f"dx = {dx:g}: {count} cells along {axis}, which is periodic; must be >= {_core.FEWEST_PERIODIC_CELLS}"
             )
 
 

@@ -155,7 +155,7 @@ class Looks:
         """Against its bound."""
         bound, fixed = self.sim.stable_dt(), self.sim._options()["dt"]
         words = f"the bound is {bound.dt:.3g} s (limit: {bound.limit}{self.of_what(bound)})"
-        if fixed in (0, "auto"):
+        if fixed == "auto":
             yield Finding("time step", True, f"automatic; {words}")
         elif fixed > bound.dt:
             yield Finding("time step", False, f"dt = {fixed:g} s is too long: {words}")
@@ -203,7 +203,7 @@ class Looks:
         """A fixed step in which a collider of that speed moves farther than it may near material."""
         fixed = self.sim._options()["dt"]
         longest = self.stride * self.size / speed
-        if fixed not in (0, "auto") and fixed > longest:
+        if fixed != "auto" and fixed > longest:
             yield f"dt = {fixed:g} s is too long for it near material: choose dt <= {longest:.2g} s"
 
     def squeezed(self, placed: Placed, speed: float) -> Iterator[str]:
@@ -306,7 +306,7 @@ class GridLooks(Looks):
     def locking(self) -> Iterator[Finding]:
         """Of solids that hardly change their volume."""
         chosen, index = self.sim._numerics, self.sim.particles.material
-        if chosen.scheme.f_bar:
+        if chosen.f_bar:
             return
         for k, material in enumerate(self.sim.materials):
             if not (index == k).any() or material._row["rigid"]:
@@ -315,7 +315,7 @@ class GridLooks(Looks):
             if LOCKING <= nu < 0.5 - 1e-9:  # fluids have 0.5
                 words = f"{type(material).__name__}: nu = {nu:.4g}, its volume hardly changes, and it is too stiff"
                 mend = "choose f_bar=True" + (
-                    "" if chosen.integrator.name == "explicit" else ", which needs explicit steps"
+                    "" if chosen.integrator == "explicit" else ", which needs explicit steps"
                 )
                 yield Finding("locking", False, f"{words}: {mend}")
 
@@ -340,7 +340,7 @@ class GridLooks(Looks):
         """Against its bound, and against what rigid bodies need."""
         yield from super().time_step()
         fixed, longest = self.sim._options()["dt"], self.sim._core.rigid_dt()
-        if fixed not in (0, "auto") and fixed > longest:
+        if fixed != "auto" and fixed > longest:
             words = "is long for rigid bodies, which sink into what they touch"
             yield Finding("time step", False, f"dt = {fixed:g} s {words}: choose dt <= {longest:.2g} s")
 

@@ -19,21 +19,18 @@ from mpm.base._check import FloatArray
 from mpm.base.fieldtable import KNOWN
 from mpm.errors import BusyError
 from mpm.materials.laws import Material
-from mpm.motion import Motion
 from mpm.scene.colliders import (
-    OF_COLLIDER,
     Collider,
+    Collides,
     Placed,
     Prepared,
     distance_of,
-    make_collider,
     place,
     prepare,
     warn_of_late,
     warn_of_thin_or_missing,
 )
 from mpm.scene.scene import Scene
-from mpm.shapes import Shape
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format
 from mpm.solver.particles import IN_WORDS, Copies, Particles
@@ -49,7 +46,7 @@ __all__ = ["SolverBase"]
 LABELS = ("id", "material")  # fields that have no values between particles
 
 
-class SolverBase(Run):
+class SolverBase(Run, Collides):
     """A scene and a core that advances it. A method is a subclass of `mpm.handles.solver.Solver`, which says what it
     supplies.
 
@@ -336,54 +333,15 @@ class SolverBase(Run):
         """The values (n, k) of a field or quantity of that rank at points (m, d): (m, k)."""
         raise NotImplementedError(f"a {type(self).__name__} cannot interpolate")
 
-    @_check.options(hints=OF_COLLIDER)
-    def add_collider(
-        self,
-        shape: Shape,
-        *,
-        contact: str = "separate",
-        friction: float = 0.0,
-        restitution: float = 0.0,
-        motion: Motion | None = None,
-        name: str | None = None,
-    ) -> Collider:
-        """Add an obstacle between steps; arguments as in `Scene.add_collider`. The next step is the first to feel it.
-
-        Its motion counts from t = 0, as that of other colliders. In the history ``impulse:NAME`` and ``torque:NAME``
-        are 0 in earlier records. `scene` has it from now on, so that a reset of the viewer begins with it;
-        checkpoints, copies and later recordings have it, too.
-
-        Returns
-        -------
-        Collider
-            The new collider.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `Scene.add_collider`; a recording is open; `mpm.sph.Simulation` has fluid where the collider is, or
-            finds no point of its lattice in it; the solver takes no colliders between steps. Nothing has changed.
-
-        Warns
-        -----
-        UserWarning
-            It is thinner than two cells or outside of the domain; particles or nodes are deep inside.
-        """
-        collider = make_collider(
-            shape,
-            contact=contact,
-            friction=friction,
-            restitution=restitution,
-            motion=motion,
-            name=name,
-            dimension=self.dimension,
-            taken={placed.collider.name for placed in self._colliders},
-        )
+    def _taken_names(self) -> set[str]:
         if self._recordings:
             raise ValueError(
                 "a recording is open: it states the colliders at its beginning; close it, add the collider, and record "
                 "into another file"
             )
+        return {placed.collider.name for placed in self._colliders}
+
+    def _add_collider(self, collider: Collider) -> None:
         scene = self._scene._with_collider(collider)
         self._admit(scene)
         resolution = self._resolution
@@ -396,7 +354,6 @@ class SolverBase(Run):
         placed = self._place(prepared, scene)
         self._colliders.append(placed)
         self._scene = scene
-        return collider
 
     @_check.options
     def collider_distance(self, name: str, x: npt.ArrayLike) -> FloatArray:

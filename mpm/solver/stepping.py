@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +16,6 @@ DType: TypeAlias = Literal["float32", "float64"]
 DTYPES = ("float64", "float32")
 
 LEAST_STEP = {name: float(np.finfo(name).tiny) for name in ("float64", "float32")}  # as kernels see it [s]
-MAX_HISTORY = 2**31 - 1
 # The required resolution of positions everywhere in the domain, as a share of a cell. Bodies are sampled in double
 # precision; single precision need only show positions, because the core keeps them relative to their block.
 RESOLVED = {"float64": 1 / 1024, "float32": 1 / 4}
@@ -41,31 +41,6 @@ class StableDt:
     particle: int | None
 
 
-def time_step(dt: object, max_dt: object, allow_unstable: object) -> tuple[float, float, bool]:
-    """(dt or 0 for automatic, max_dt or inf, allow_unstable)."""
-    unstable = _check.flag("allow_unstable", allow_unstable)
-    bound = math.inf if max_dt is None else _check.number("max_dt", max_dt, low=0, low_open=True, unit="s")
-    if isinstance(dt, str):
-        if dt != "auto":
-            raise ValueError(f"dt = {dt!r}: must be 'auto' or a number > 0 [s]")
-        if unstable:
-            raise ValueError("allow_unstable = True: dt='auto' does not use it; it is for a fixed dt")
-        return 0.0, bound, False
-    if isinstance(dt, (bool, np.bool_)) or dt is None:
-        raise _check.wrong_type("dt", dt, "'auto' or a number > 0 [s]")
-    step = _check.number("dt", dt, low=0, low_open=True, unit="s")
-    if max_dt is not None:
-        raise ValueError(f"max_dt = {bound:g}: a fixed dt does not use it; it is for dt='auto'")
-    return step, bound, unstable
-
-
-def refuse_short_steps(dt: float, max_dt: float, dtype: str) -> None:
-    """Raise ValueError for steps that the precision knows as 0."""
-    for name, value in (("dt", dt), ("max_dt", max_dt)):
-        if 0 < value < LEAST_STEP[dtype]:
-            raise ValueError(f"{name} = {value:g} s: must be >= {LEAST_STEP[dtype]:g} s in {dtype}")
-
-
 def refuse_beyond_range(body: str, what: str, unit: str, values: npt.NDArray[np.float64], dtype: str) -> None:
     """Raise ValueError if numbers of a body are too small or too large for the precision."""
     least, most = float(np.finfo(dtype).tiny), float(np.finfo(dtype).max)
@@ -84,20 +59,21 @@ def refuse_coarse_positions(
     dx: float,
     dtype: DType,
     size: str = "dx",
+    resolved: Mapping[str, float] = RESOLVED,
 ) -> None:
     """Raise ValueError where neighbouring numbers of the precision are too far apart for positions in cells.
 
-    `size` is the user's name of dx.
+    `size` is the user's name of dx, `resolved` the share of it that positions must resolve.
     """
     farthest = float(np.maximum(np.abs(lower), np.abs(upper)).max())
     for name in dict.fromkeys(("float64", dtype)):
         with np.errstate(over="ignore"):
             apart = float(np.spacing(np.dtype(name).type(farthest)))
-        if not apart <= RESOLVED[name] * dx:
+        if not apart <= resolved[name] * dx:
             if not math.isfinite(apart):
                 raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
             raise ValueError(
-                f"{size} = {dx:g}: must be >= {apart / RESOLVED[name]:.3g} in a domain that reaches to {farthest:g} m, "
+                f"{size} = {dx:g}: must be >= {apart / resolved[name]:.3g} in a domain that reaches to {farthest:g} m, "
                 f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
                 + (", or choose dtype='float64'" if name == "float32" else "")
             )

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config
+from mpm import _core
 from mpm.base import _check, fieldtable, memory
+from mpm.base._check import Unset
 from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
 from mpm.io.description import listing
 from mpm.io.kept import Kept
-from mpm.materials.laws import Material, registry
+from mpm.materials.laws import Material
 from mpm.sampling import sampling
 from mpm.scene import scene as _scene
 from mpm.scene import settings
@@ -33,27 +34,7 @@ __all__ = ["Simulation"]
 
 FloatArray = _check.FloatArray
 
-REFERENCES = (
-    "Monaghan: Simulating free surface flows with SPH. J. Comput. Phys. 110 (1994) 399-406. doi:10.1006/jcph.1994.1034",
-    "Becker, Teschner: Weakly compressible SPH for free surface flows. Eurographics/ACM SIGGRAPH Symposium on Computer "
-    "Animation (2007) 209-217",
-)
-WENDLAND = (
-    "Wendland: Piecewise polynomial, positive definite and compactly supported radial functions of minimal degree. "
-    "Adv. Comput. Math. 4 (1995) 389-396. doi:10.1007/BF02123482"
-)
-VISCOSITY = {
-    "vector": "Morris, Fox, Zhu: Modeling low Reynolds number incompressible flows using SPH. J. Comput. Phys. 136 "
-    "(1997) 214-226. doi:10.1006/jcph.1997.5776",
-    "central": "Monaghan: Smoothed particle hydrodynamics. Rep. Prog. Phys. 68 (2005) 1703-1759. "
-    "doi:10.1088/0034-4885/68/8/R01",
-}
-XSPH = (
-    "Monaghan: On the problem of penetration in particle methods. J. Comput. Phys. 82 (1989) 1-15. "
-    "doi:10.1016/0021-9991(89)90032-6"
-)
 STRETCHED = 1.02  # of J, where the sum lacks neighbours
-OF_VISCOSITY = ("viscosity", "constant_viscosity")  # options that a fluid without a viscosity does not have
 APART = {"cubic": 1.5, "wendland": 1.7}  # the largest smoothing that keeps rows apart at a free surface
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
@@ -158,6 +139,7 @@ class Simulation(Populated, Solver, kind="sph"):
     Wendland's C2, 2-D    0.897  0.964  0.982  0.995  0.999
     Wendland's C2, 3-D    0.860  0.967  0.983  0.997  0.999
     ====================  =====  =====  =====  =====  =====
+
     References
     ----------
     See `Simulation.cite`.
@@ -182,8 +164,8 @@ class Simulation(Populated, Solver, kind="sph"):
         spacing: float,
         smoothing: float = 1.0,
         kernel: str = "cubic",
-        viscosity: str | _check.Unset = numerics.VISCOSITY,
-        constant_viscosity: str | _check.Unset = numerics.CONSTANT,
+        viscosity: str | Unset = Unset("vector"),
+        constant_viscosity: str | Unset = Unset("dynamic"),
         alpha: float = 0.0,
         xsph: float = 0.0,
         tension: bool = False,
@@ -197,35 +179,18 @@ class Simulation(Populated, Solver, kind="sph"):
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        self._numerics = numerics.check(
-            scene,
-            spacing=spacing,
-            smoothing=smoothing,
-            kernel=kernel,
-            viscosity=viscosity,
-            constant_viscosity=constant_viscosity,
-            alpha=alpha,
-            xsph=xsph,
-            tension=tension,
-            dt=dt,
-            max_dt=max_dt,
-            allow_unstable=allow_unstable,
-            dtype=dtype,
-            on_leave=on_leave,
-            history=history,
-        )
-        if threads is not None:
-            threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
+        arguments = locals()
+        self._numerics = numerics.Numerics.checked(scene, arguments)
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
-        numerics.refuse_unused(self._fluid, viscosity, constant_viscosity)
+        numerics.refuse_unused(self._fluid, arguments)
         self._parts = []
         sampled: list[tuple[_scene.Body, FloatArray, FloatArray]] = []
         for body in scene.bodies:
             present = sum(len(x) for _, x, _ in sampled)
             sampled.append((body, *self._sample(scene, body, present)))
-        self._begin(scene, threads)
+        self._begin(scene)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self._numerics.spacing, "spacing")
         for body, x, v in sampled:
@@ -233,16 +198,16 @@ class Simulation(Populated, Solver, kind="sph"):
         self._core.totals()
         self._warn_of_stretched()
 
-    def _begin(self, scene: _scene.Scene, threads: int | None) -> None:
+    def _begin(self, scene: _scene.Scene) -> None:
         """Begin with a core that has no particles yet."""
         chosen, fluid = self._numerics, self._fluid
-        core = numerics.new_core(scene, chosen, fluid.density, threads or config.get_num_threads())
+        core = numerics.new_core(scene, chosen, fluid.density)
         core.add_material(fluid.law, fluid.parameters)
         prepared = [prepare(one, scene.lower, scene.upper, chosen.spacing) for one in scene.colliders]
         placed = place(core, prepared)
         for index in range(len(placed)):
             fill(core, chosen, placed[: index + 1], scene)
-        super().__init__(core, scene, colliders=placed, threads=threads)
+        super().__init__(core, scene, colliders=placed, threads=chosen.threads)
 
     def _admit(self, scene: _scene.Scene) -> None:
         numerics.refuse_contacts(scene, self._numerics.tension)
@@ -410,7 +375,7 @@ class Simulation(Populated, Solver, kind="sph"):
     def _snapshot(self) -> Kept:
         arrays = {name: self._array(name, data) for name, data in self._core.keep().items()}
         numbers = {
-            "options": numerics.options(self._numerics),
+            "options": self._numerics.described(),
             "fields": [fieldtable.declared(row) for row in self._core.fields() if row["owner"] == "user"],
             "parts": [asdict(part) for part in self._parts],
         }
@@ -433,10 +398,10 @@ class Simulation(Populated, Solver, kind="sph"):
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
         options, scene = kept.numbers["options"], kept.scene
-        self._numerics = numerics.check(scene, **options)
+        self._numerics = replace(numerics.Numerics.restored(scene, options), threads=threads)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
         self._parts = parts_of(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
-        self._begin(scene, threads)
+        self._begin(scene)
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
         self._core.resume(
@@ -449,22 +414,22 @@ class Simulation(Populated, Solver, kind="sph"):
         return self
 
     def _options(self) -> dict[str, Any]:
-        return numerics.options(self._numerics) | {"dx": self._numerics.spacing}
+        return self._numerics.described() | {"dx": self._numerics.spacing}
 
     def _settings(self) -> tuple[settings.Setting, ...]:
         """Without the material's tension, which that of the simulation replaces."""
         of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
-        own = numerics.settings(self._numerics)
+        own = self._numerics.settings()
         if not self._fluid.viscosity:
-            own = [one for one in own if one.key not in OF_VISCOSITY]
+            own = [one for one in own if one.key not in numerics.OF_VISCOSITY]
         return (*of_scene, *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """It lacks bodies that were added later."""
-        options = numerics.changed(self._numerics, changes)
+        options = self._numerics.changed(changes)
         scene = settings.changed_scene(self._scene, changes)
         if not numerics.fluid_of([scene.bodies[0].material]).viscosity:
-            for name in OF_VISCOSITY:
+            for name in numerics.OF_VISCOSITY:
                 if name not in changes:
                     options.pop(name, None)
         return type(self)(scene, threads=self.threads, **options)
@@ -512,7 +477,7 @@ class Simulation(Populated, Solver, kind="sph"):
         It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        digest = self._digest(numerics.options(self._numerics), repr(self._fluid))
+        digest = self._digest(self._numerics.described(), repr(self._fluid))
         arrays = self._core.keep()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
@@ -522,13 +487,11 @@ class Simulation(Populated, Solver, kind="sph"):
 
     def cite(self) -> str:
         """References of the methods in use, one per line."""
-        chosen = self._numerics
-        lines = [f"SPH: {REFERENCES[0]}", f"algorithm: {REFERENCES[1]}"]
-        lines += [f"kernel: {WENDLAND}"] * (chosen.kernel == "wendland")
-        lines += [f"viscosity: {VISCOSITY[chosen.viscosity]}"] * (self._fluid.viscosity > 0)
-        lines += [f"XSPH: {XSPH}"] * (chosen.xsph > 0)
-        lines.append(f"fluid: {registry()['fluid']['reference']}")
-        return "\n".join(lines)
+        chosen, fluid = self._numerics, self._fluid
+        entries = [*numerics.REFERENCES, *chosen.cited()]
+        entries += [("viscosity", numerics.VISCOSITY[chosen.viscosity])] * (fluid.viscosity > 0)
+        entries.append(("fluid", fluid.reference))
+        return "\n".join(f"{purpose}: {reference}" for purpose, reference in entries)
 
     def _limit(self) -> str:
         if self._numerics.dt:

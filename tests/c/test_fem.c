@@ -72,11 +72,21 @@ static void arguments_are_checked(const mpm_allocator *allocator)
     mpm_fem_settings settings = settings_of(MPM_FEM_SYMPLECTIC_EULER), bad = settings;
     mpm_fem *fem;
     bad.dx = 0;
-    assert(!strcmp(mpm_fem_settings_flaw(&bad), "dx"));
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "spacing"));
     assert(mpm_fem_new(&fem, allocator, &bad) == MPM_BAD_ARGUMENT && !fem);
     bad = settings;
     bad.walls[0].contact = MPM_PERIODIC;
     assert(!strcmp(mpm_fem_settings_flaw(&bad), "walls"));
+    bad = settings;
+    bad.on_leave[1] = MPM_LEAVE_DELETE; /* nodes stay */
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "on_leave"));
+    bad = settings;
+    bad.dt = 1e-40; /* single precision knows it as 0 */
+    assert(!mpm_fem_settings_flaw(&bad));
+    bad.real_size = sizeof(float);
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "tolerance"));
+    bad.tolerance = 1e-6;
+    assert(!strcmp(mpm_fem_settings_flaw(&bad), "dt"));
     bad = settings;
     bad.damping[1] = -1;
     assert(!strcmp(mpm_fem_settings_flaw(&bad), "damping"));

@@ -20,12 +20,14 @@ enum { PARTICLES = 70 }; /* the last tile of a group is not full */
 static const double DX = 1.0 / 16, DT = 1e-3, DENSITY = 1000;
 
 static const mpm_scheme schemes[] = {
-    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .c_keep = 1}, /* the standard one */
-    {.transfer = MPM_PIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .c_keep = 1},
-    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_CUBIC, .c_keep = 1},
-    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_LINEAR, .c_keep = 1},
-    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_QUADRATIC, .c_keep = 1},
-    {.transfer = MPM_FLIP, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_CUBIC, .flip_ratio = 0.9, .c_keep = 1},
+    /* The standard one first. */
+    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .xpic_order = 1, .c_keep = 1},
+    {.transfer = MPM_PIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_QUADRATIC, .xpic_order = 1, .c_keep = 1},
+    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_MLS, .degree = MPM_CUBIC, .xpic_order = 1, .c_keep = 1},
+    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_LINEAR, .xpic_order = 1, .c_keep = 1},
+    {.transfer = MPM_APIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_QUADRATIC, .xpic_order = 1, .c_keep = 1},
+    {.transfer = MPM_FLIP, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_CUBIC, .flip_ratio = 0.9, .xpic_order = 1,
+     .c_keep = 1},
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 

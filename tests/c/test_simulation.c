@@ -2,6 +2,7 @@
 /* sources: library */
 /* The whole core without Python: the same bits for any number of threads, independent simulations, and allocations
  * refused in turn without an effect on the result. */
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 enum { SIDE = 4, MOST = SIDE * SIDE * SIDE };
 static const double END = 0.08; /* [s] */
 
-static const mpm_scheme standard = {.transfer = MPM_APIC, .degree = MPM_QUADRATIC, .c_keep = 1};
+static const mpm_scheme standard = {.transfer = MPM_APIC, .degree = MPM_QUADRATIC, .xpic_order = 1, .c_keep = 1};
 static const mpm_scheme filtered = {
     .transfer = MPM_XPIC, .gradient = MPM_GRADIENT_BSPLINE, .degree = MPM_CUBIC, .xpic_order = 2, .c_keep = 1};
 
@@ -403,7 +404,7 @@ static void settings_are_checked(void)
         assert(mpm_settings_flaw(&settings) && !strcmp(mpm_settings_flaw(&settings), flaw)); \
         assert(new_with(&settings) == MPM_BAD_ARGUMENT); \
     } while (0)
-    REFUSED(real_size, 2, "real_size");
+    REFUSED(real_size, 2, "dtype");
     REFUSED(dx, 0, "dx");
     REFUSED(dx, -1, "dx");
     REFUSED(dx, NAN, "dx");
@@ -416,13 +417,15 @@ static void settings_are_checked(void)
     REFUSED(walls[2].friction, -1, "walls");
     REFUSED(walls[2].restitution, 0.5, "walls"); /* it slips */
     REFUSED(walls[1].contact, MPM_PERIODIC, "walls"); /* one face alone */
-    REFUSED(scheme.transfer, MPM_TRANSFER_COUNT, "scheme.transfer");
-    REFUSED(scheme.degree, 0, "scheme.degree");
-    REFUSED(scheme.degree, MPM_LINEAR, "scheme.gradient"); /* has no moving least squares */
-    REFUSED(scheme.gradient, (mpm_gradient)2, "scheme.gradient");
-    REFUSED(scheme.flip_ratio, 1.5, "scheme.flip_ratio");
-    REFUSED(scheme.c_keep, NAN, "scheme.c_keep");
+    REFUSED(scheme.transfer, MPM_TRANSFER_COUNT, "transfer");
+    REFUSED(scheme.degree, 0, "kernel");
+    REFUSED(scheme.degree, MPM_LINEAR, "gradient"); /* has no moving least squares */
+    REFUSED(scheme.gradient, (mpm_gradient)2, "gradient");
+    REFUSED(scheme.flip_ratio, 1.5, "flip_ratio");
+    REFUSED(scheme.c_keep, NAN, "c_keep");
     REFUSED(dt, NAN, "dt");
+    REFUSED(dt, -1, "dt");
+    REFUSED(dt, DBL_MIN / 2, "dt"); /* the steps of double precision end there */
     REFUSED(max_dt, 0, "max_dt");
     REFUSED(on_leave[3], (mpm_leave)3, "on_leave");
     REFUSED(history, -1, "history");
@@ -437,7 +440,7 @@ static void settings_are_checked(void)
     assert(!strcmp(mpm_settings_flaw(&narrow), "cells"));
     filter.scheme.transfer = MPM_XPIC;
     filter.scheme.xpic_order = 0;
-    assert(!strcmp(mpm_settings_flaw(&filter), "scheme.xpic_order"));
+    assert(!strcmp(mpm_settings_flaw(&filter), "xpic_order"));
     unused.cells[2] = unused.walls[4].contact = -1; /* of the axis that 2-D ignores */
     unused.lower[2] = NAN;
     assert(new_with(&unused) == MPM_OK);
@@ -530,7 +533,7 @@ static void an_integrator_is_a_row(int dim)
         {"noted_place", MPM_HISTORY_VECTOR, offsetof(struct notes, place)},
         {"noted_turn", MPM_HISTORY_TURNING, offsetof(struct notes, turn)},
     };
-    static const mpm_integrator own = {.name = "own", .solve = solve_without_forces, .columns = columns,
+    static const mpm_integrator own = {.solve = solve_without_forces, .columns = columns,
                                        .column_count = 3, .recorded = read_notes, .reference = ""};
     const double expected[] = {0, 1, 2, 3, 4, 5, 6};
     mpm_settings settings = settings_of(dim, 8, "scalar", 1);
