@@ -39,7 +39,8 @@ def _isa_from_environment(wanted: str | None) -> str:
         return usable[-1]
     if wanted not in usable:
         raise ImportError(
-            f"MPM_ISA = {wanted!r}: unknown, or not supported by this processor; usable: " + ", ".join(usable)
+            f"MPM_ISA = {wanted!r}: unknown, not compiled, or not supported by this processor; usable: "
+            + ", ".join(usable)
         )
     return wanted
 
@@ -117,7 +118,7 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        What `set_num_threads` said; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
+        The number given to `set_num_threads`; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
         that affinity and control group allow.
 
     Raises
