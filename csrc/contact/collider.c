@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/exact.h"
 #include "contact/collider.h"
 
 #include <float.h>
@@ -224,11 +225,15 @@ void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, c
     }
 }
 
-void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part)
+void mpm_collider_add_books(mpm_collider_book *sums, const mpm_collider_book *books, size_t parts, size_t colliders)
 {
-    for (int a = 0; a < 3; a++) {
-        sum->impulse[a] += part->impulse[a];
-        sum->torque[a] += part->torque[a];
+    const size_t stride = colliders * sizeof *books;
+    for (size_t k = 0; parts && k < colliders; k++) {
+        for (int a = 0; a < 3; a++) {
+            sums[k].impulse[a] += mpm_exact_sum(&books[k].impulse[a], parts, stride);
+            sums[k].torque[a] += mpm_exact_sum(&books[k].torque[a], parts, stride);
+        }
+        for (size_t part = 0; part < parts; part++)
+            sums[k].speed = fmax(sums[k].speed, books[part * colliders + k].speed);
     }
-    sum->speed = fmax(sum->speed, part->speed);
 }

@@ -110,5 +110,5 @@ int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const
 void mpm_collider_enter(mpm_collider_book *book, const mpm_collider *collider, const double image[3],
                         const double impulse[3]);
 
-/** Adds the book of one task or block to a sum. */
-void mpm_collider_add_book(mpm_collider_book *sum, const mpm_collider_book *part);
+/** Adds to `sums`, one per collider, the books of tasks or blocks, [parts][colliders]. */
+void mpm_collider_add_books(mpm_collider_book *sums, const mpm_collider_book *books, size_t parts, size_t colliders);

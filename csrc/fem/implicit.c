@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "fem/state.h"
 #include "fem/sweeps.h"
@@ -173,7 +174,6 @@ static void sweep(struct solve *solve, mpm_fem_task *task, const void *p)
     mpm_run_spend(&solve->fem->run, MPM_FEM_PHASE_ELEMENTS, start);
 }
 
-/* Sums are added in the order of the chunks. */
 static mpm_krylov_residual visit(struct solve *solve, mpm_fem_vectors *vectors, double factor)
 {
     const double start = mpm_clock_seconds();
@@ -181,10 +181,8 @@ static mpm_krylov_residual visit(struct solve *solve, mpm_fem_vectors *vectors, 
     solve->vectors = vectors;
     solve->pass.factor = factor;
     mpm_pool_for(solve->fem->run.pool, vector_item, solve, solve->fem->chunks);
-    for (ptrdiff_t c = 0; c < solve->fem->chunks; c++) {
-        sum.norm2 += solve->pass.sums[c][0];
-        sum.preconditioned += solve->pass.sums[c][1];
-    }
+    sum.norm2 = mpm_exact_sum(&solve->pass.sums[0][0], (size_t)solve->fem->chunks, sizeof *solve->pass.sums);
+    sum.preconditioned = mpm_exact_sum(&solve->pass.sums[0][1], (size_t)solve->fem->chunks, sizeof *solve->pass.sums);
     mpm_run_spend(&solve->fem->run, MPM_FEM_PHASE_NODES, start);
     return sum;
 }
@@ -284,10 +282,10 @@ static void report(struct solve *solve, double collider_speed, struct fem_motion
     visit(solve, fem->kernels->finish, 0);
     for (ptrdiff_t c = 0; c < fem->chunks; c++) {
         motion->speed = fmax(motion->speed, fem->reports[c].speed);
-        for (int a = 0; a < 3; a++) {
-            motion->force[a] += fem->reports[c].force[a];
-            motion->drag[a] += fem->reports[c].drag[a];
-        }
+    }
+    for (int a = 0; a < 3; a++) {
+        motion->force[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, force[a]);
+        motion->drag[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, drag[a]);
     }
     motion->approach = collider_speed >= 0 ? motion->speed + collider_speed : 0;
     for (int32_t k = 0; k < fem->solver.held_first[fem->chunks]; k++) {

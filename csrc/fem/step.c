@@ -185,15 +185,13 @@ static void exchange(void **a, void **b)
 static void keep_books(mpm_fem *fem, double dt)
 {
     const struct fem_motion *motion = &fem->motion;
-    const size_t count = fem->boundary.count;
     for (int a = 0; a < 3; a++) {
         const double weight = fem->measure.sums.mass * fem->settings.gravity[a];
         fem->books.body_impulse[a] += dt * (weight + motion->force[a]);
         fem->books.wall_impulse[a] += motion->wall_impulse[a];
         fem->own.damping_impulse[a] += dt * motion->drag[a];
     }
-    for (size_t i = 0; i < (size_t)fem->chunks * count; i++)
-        mpm_collider_add_book(&fem->boundary.books[i % count], &fem->contact_books[i]);
+    mpm_collider_add_books(fem->boundary.books, fem->contact_books, (size_t)fem->chunks, fem->boundary.count);
 }
 
 /* The arrays of the new state become those of the present one. */

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "fem/state.h"
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -117,14 +118,15 @@ static struct nodes describe_nodes(const mpm_fem *fem)
     return call;
 }
 
-static void add_sums(mpm_sums *sums, const mpm_fem_report *report)
+static void add_sums(const mpm_fem *fem, mpm_sums *sums)
 {
-    sums->mass += report->mass;
-    sums->kinetic += report->kinetic;
+    sums->elastic = MPM_EXACT_SUM(fem->found, fem->mesh.tasks, elastic);
+    sums->mass = MPM_EXACT_SUM(fem->reports, fem->chunks, mass);
+    sums->kinetic = MPM_EXACT_SUM(fem->reports, fem->chunks, kinetic);
     for (int a = 0; a < 3; a++) {
-        sums->momentum[a] += report->momentum[a];
-        sums->mass_moment[a] += report->mass_moment[a];
-        sums->angular_momentum[a] += report->angular_momentum[a];
+        sums->momentum[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, momentum[a]);
+        sums->mass_moment[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, mass_moment[a]);
+        sums->angular_momentum[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, angular_momentum[a]);
     }
 }
 
@@ -158,14 +160,13 @@ static void find_forces(mpm_fem *fem, struct state state, const void *before)
     start = mpm_clock_seconds();
     mpm_pool_for(fem->run.pool, sum_chunk, &nodes, fem->chunks);
     *measure = (struct fem_measure){.finite = true};
+    add_sums(fem, &measure->sums);
     for (int32_t t = 0; t < fem->mesh.tasks; t++) {
-        measure->sums.elastic += fem->found[t].elastic;
         measure->out_of_range += fem->found[t].out_of_range;
         measure->stiffened += fem->found[t].stiffened;
         measure->finite &= fem->found[t].finite;
     }
     for (ptrdiff_t c = 0; c < fem->chunks; c++) {
-        add_sums(&measure->sums, &fem->reports[c]);
         measure->rate2 = fmax(measure->rate2, fem->reports[c].rate2);
         measure->speed = fmax(measure->speed, fem->reports[c].speed);
         measure->beyond = fmax(measure->beyond, fem->reports[c].beyond);
@@ -201,11 +202,11 @@ struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt)
         motion.speed = fmax(motion.speed, report->speed);
         motion.approach = fmax(motion.approach, report->approach);
         motion.collider_speed = fmax(motion.collider_speed, report->collider_speed);
-        for (int a = 0; a < 3; a++) {
-            motion.wall_impulse[a] += report->wall_impulse[a];
-            motion.force[a] += report->force[a];
-            motion.drag[a] += report->drag[a];
-        }
+    }
+    for (int a = 0; a < 3; a++) {
+        motion.wall_impulse[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, wall_impulse[a]);
+        motion.force[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, force[a]);
+        motion.drag[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, drag[a]);
     }
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_NODES, start);
     return motion;

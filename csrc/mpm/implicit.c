@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "mpm/describe.h"
 #include "mpm/state.h"
@@ -108,7 +109,7 @@ static void fold_item(void *context, ptrdiff_t fold, int thread)
     call->simulation->kernels->nodes_fold(&call->pass, fold);
 }
 
-/* Sums over the unknowns: blocks are added in their order, so that no thread count changes a bit. */
+/* Sums over the unknowns. */
 struct sums {
     double first, second;
 };
@@ -127,10 +128,8 @@ static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation op
     mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
     if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT)
         mpm_sweeps_blocks(simulation, fold_item, &call, grid->images.block_count);
-    for (size_t b = 0; b < grid->block_count; b++) {
-        sums.first += solver->sums[b][0];
-        sums.second += solver->sums[b][1];
-    }
+    sums.first = mpm_exact_sum(&solver->sums[0][0], grid->block_count, sizeof *solver->sums);
+    sums.second = mpm_exact_sum(&solver->sums[0][1], grid->block_count, sizeof *solver->sums);
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
     return sums;
 }

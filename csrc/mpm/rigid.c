@@ -5,8 +5,10 @@
 #include "mpm/rigid.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "mpm/refusal.h"
 #include "mpm/rigid_impacts.h"
@@ -15,18 +17,42 @@
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
-static void add_sums(mpm_rigid_sums *sum, const mpm_rigid_sums *part)
+enum { SUMS = offsetof(mpm_rigid_sums, lowest) / sizeof(mpm_sum) };
+_Static_assert(SUMS * sizeof(mpm_sum) == offsetof(mpm_rigid_sums, lowest), "the sums come first");
+
+/* A sum in twice the precision. */
+static mpm_sum round_twice(mpm_exact *sum)
 {
-    mpm_sum_add_sum(&sum->mass, &part->mass);
-    for (int a = 0; a < 3; a++) {
-        mpm_sum_add_sum(&sum->mass_moment[a], &part->mass_moment[a]);
-        mpm_sum_add_sum(&sum->momentum[a], &part->momentum[a]);
-        mpm_sum_add_sum(&sum->angular_momentum[a], &part->angular_momentum[a]);
-        for (int b = 0; b < 3; b++)
-            mpm_sum_add_sum(&sum->second_moment[a][b], &part->second_moment[a][b]);
-        sum->lowest[a] = fmin(sum->lowest[a], part->lowest[a]);
-        sum->highest[a] = fmax(sum->highest[a], part->highest[a]);
+    mpm_sum result = {.high = mpm_exact_round(sum)};
+    mpm_exact_add(sum, -result.high);
+    result.low = mpm_exact_round(sum);
+    return result;
+}
+
+/* Adds up the groups of a body. */
+static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, size_t material)
+{
+    const mpm_particles *particles = &simulation->particles;
+    const double none = (double)INFINITY;
+    mpm_exact exact[SUMS] = {0};
+    mpm_rigid_sums result = {.lowest = {none, none, none}, .highest = {-none, -none, -none}};
+    for (size_t g = 0; g < particles->group_count; g++) {
+        const mpm_rigid_sums *part = &simulation->reports.rigid_sums[g];
+        if ((size_t)particles->groups[g].material != material)
+            continue;
+        for (int k = 0; k < SUMS; k++) {
+            const mpm_sum *sum = (const mpm_sum *)(const void *)part + k;
+            mpm_exact_add(&exact[k], sum->high);
+            mpm_exact_add(&exact[k], sum->low);
+        }
+        for (int a = 0; a < 3; a++) {
+            result.lowest[a] = fmin(result.lowest[a], part->lowest[a]);
+            result.highest[a] = fmax(result.highest[a], part->highest[a]);
+        }
     }
+    for (int k = 0; k < SUMS; k++)
+        ((mpm_sum *)(void *)&result)[k] = round_twice(&exact[k]);
+    return result;
 }
 
 /* How far the particles of a body move along an axis at most [m]. */
@@ -101,9 +127,9 @@ static void find_sums(mpm_simulation *simulation, double dt)
         if (is_rigid(simulation, (size_t)particles->groups[g].material))
             begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);
     mpm_sweeps_rigid_sums(simulation, dt);
-    for (size_t g = 0; g < particles->group_count; g++)
-        if (is_rigid(simulation, (size_t)particles->groups[g].material))
-            add_sums(&simulation->rigid[particles->groups[g].material].sums, &simulation->reports.rigid_sums[g]);
+    for (size_t material = 0; material < simulation->material_count; material++)
+        if (is_rigid(simulation, material))
+            simulation->rigid[material].sums = sum_groups(simulation, material);
 }
 
 mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)

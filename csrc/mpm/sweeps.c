@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "mpm/describe.h"
 #include "mpm/state.h"
 
@@ -67,8 +68,8 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     }
     /* In mid step, the grid pass has already filled the books: the first block keeps their sum. */
     struct reports *old = &simulation->reports;
-    for (size_t i = 0; old->block_books && i < simulation->grid.block_count * count; i++)
-        mpm_collider_add_book(&fresh.block_books[i % count], &old->block_books[i]);
+    if (old->block_books)
+        mpm_collider_add_books(fresh.block_books, old->block_books, simulation->grid.block_count, count);
     free_reports(old, allocator);
     *old = fresh;
     return MPM_OK;
@@ -86,19 +87,23 @@ static void sweep_item(void *context, ptrdiff_t task, int thread)
     call->task(&call->sweep, call->arguments, task, thread);
 }
 
-static void add_measure(mpm_measure *sum, const mpm_measure *part)
+static void add_sums(mpm_measure *sum, const mpm_measure *parts, size_t count)
 {
     for (int a = 0; a < 3; a++) {
-        sum->momentum[a] += part->momentum[a];
-        sum->mass_moment[a] += part->mass_moment[a];
-        sum->angular_momentum[a] += part->angular_momentum[a];
-        sum->force[a] += part->force[a];
+        sum->momentum[a] = MPM_EXACT_SUM(parts, count, momentum[a]);
+        sum->mass_moment[a] = MPM_EXACT_SUM(parts, count, mass_moment[a]);
+        sum->angular_momentum[a] = MPM_EXACT_SUM(parts, count, angular_momentum[a]);
+        sum->force[a] = MPM_EXACT_SUM(parts, count, force[a]);
     }
     for (int i = 0; i < MPM_DISSIPATIONS; i++)
-        sum->dissipation[i] += part->dissipation[i];
-    sum->mass += part->mass;
-    sum->kinetic += part->kinetic;
-    sum->elastic += part->elastic;
+        sum->dissipation[i] = MPM_EXACT_SUM(parts, count, dissipation[i]);
+    sum->mass = MPM_EXACT_SUM(parts, count, mass);
+    sum->kinetic = MPM_EXACT_SUM(parts, count, kinetic);
+    sum->elastic = MPM_EXACT_SUM(parts, count, elastic);
+}
+
+static void add_extremes(mpm_measure *sum, const mpm_measure *part)
+{
     sum->rate2 = fmax(sum->rate2, part->rate2);
     sum->wave2 = fmax(sum->wave2, part->wave2);
     sum->speed = fmax(sum->speed, part->speed);
@@ -128,8 +133,9 @@ static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *p
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
-    for (size_t t = 0; t < simulation->grid.task_count; t++) /* in task order, so no thread count changes a bit */
-        add_measure(&sum, &simulation->reports.measures[t]);
+    add_sums(&sum, simulation->reports.measures, simulation->grid.task_count);
+    for (size_t t = 0; t < simulation->grid.task_count; t++)
+        add_extremes(&sum, &simulation->reports.measures[t]);
     mpm_run_spend(&simulation->run, MPM_PHASE_SWEEPS, start);
     return sum;
 }
@@ -159,8 +165,8 @@ void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
     const size_t count = simulation->boundary.count;
     sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt}});
     /* The G2P will overwrite these books, so the first block keeps them. */
-    for (size_t i = 0; i < simulation->grid.task_count * count; i++)
-        mpm_collider_add_book(&simulation->reports.block_books[i % count], &simulation->reports.task_books[i]);
+    mpm_collider_add_books(simulation->reports.block_books, simulation->reports.task_books,
+                           simulation->grid.task_count, count);
 }
 
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)
@@ -281,9 +287,10 @@ static mpm_block_report sum_reports(const mpm_simulation *simulation)
         for (int a = 0; a < 3; a++) {
             sum.lowest[a] = fmin(sum.lowest[a], part->lowest[a]);
             sum.highest[a] = fmax(sum.highest[a], part->highest[a]);
-            sum.impulse[a] += part->impulse[a];
         }
     }
+    for (int a = 0; a < 3; a++)
+        sum.impulse[a] = MPM_EXACT_SUM(simulation->reports.blocks, blocks, impulse[a]);
     return sum;
 }
 
@@ -348,8 +355,6 @@ void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
 {
     const size_t count = simulation->boundary.count;
-    for (size_t i = 0; i < simulation->grid.block_count * count; i++)
-        mpm_collider_add_book(&sums[i % count], &simulation->reports.block_books[i]);
-    for (size_t i = 0; i < simulation->grid.task_count * count; i++)
-        mpm_collider_add_book(&sums[i % count], &simulation->reports.task_books[i]);
+    mpm_collider_add_books(sums, simulation->reports.block_books, simulation->grid.block_count, count);
+    mpm_collider_add_books(sums, simulation->reports.task_books, simulation->grid.task_count, count);
 }

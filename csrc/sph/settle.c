@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "sph/solids.h"
 #include "sph/sort.h"
 #include "sph/state.h"
@@ -308,15 +309,15 @@ static void add_measures(mpm_sph *sph)
 {
     mpm_sph_measure *sum = &sph->measure;
     *sum = (mpm_sph_measure){.least_J = 1e300};
+    for (int a = 0; a < 3; a++) {
+        sum->momentum[a] = MPM_EXACT_SUM(sph->measures, sph->tasks, momentum[a]);
+        sum->mass_moment[a] = MPM_EXACT_SUM(sph->measures, sph->tasks, mass_moment[a]);
+        sum->angular_momentum[a] = MPM_EXACT_SUM(sph->measures, sph->tasks, angular_momentum[a]);
+    }
+    sum->kinetic = MPM_EXACT_SUM(sph->measures, sph->tasks, kinetic);
+    sum->elastic = MPM_EXACT_SUM(sph->measures, sph->tasks, elastic);
     for (ptrdiff_t t = 0; t < sph->tasks; t++) {
         const mpm_sph_measure *part = &sph->measures[t];
-        for (int a = 0; a < 3; a++) {
-            sum->momentum[a] += part->momentum[a];
-            sum->mass_moment[a] += part->mass_moment[a];
-            sum->angular_momentum[a] += part->angular_momentum[a];
-        }
-        sum->kinetic += part->kinetic;
-        sum->elastic += part->elastic;
         sum->speed2 = part->speed2 > sum->speed2 ? part->speed2 : sum->speed2;
         sum->wave2 = part->wave2 > sum->wave2 ? part->wave2 : sum->wave2;
         sum->least_J = part->least_J < sum->least_J ? part->least_J : sum->least_J;

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "run/march.h"
 #include "sph/settle.h"
@@ -231,15 +232,15 @@ mpm_status mpm_sph_step_report(void *self, mpm_reason reason, const mpm_step *st
 
 static void add_collider_books(mpm_sph *sph, double dt)
 {
-    const size_t count = sph->boundary.count;
-    for (ptrdiff_t t = 0; t < sph->tasks; t++)
-        for (size_t k = 0; k < count; k++) {
-            const mpm_collider_book *force = (mpm_collider_book *)sph->forces.data + (size_t)t * count + k;
-            const mpm_collider_book *touch = (mpm_collider_book *)sph->touches.data + (size_t)t * count + k;
-            for (int a = 0; a < 3; a++) {
-                sph->boundary.books[k].impulse[a] += dt * force->impulse[a] + touch->impulse[a];
-                sph->boundary.books[k].torque[a] += dt * force->torque[a] + touch->torque[a];
-            }
+    const size_t count = sph->boundary.count, stride = count * sizeof(mpm_collider_book), tasks = (size_t)sph->tasks;
+    const mpm_collider_book *forces = sph->forces.data, *touches = sph->touches.data;
+    for (size_t k = 0; k < count; k++)
+        for (int a = 0; a < 3; a++) {
+            mpm_collider_book *book = &sph->boundary.books[k];
+            book->impulse[a] += dt * mpm_exact_sum(&forces[k].impulse[a], tasks, stride);
+            book->impulse[a] += mpm_exact_sum(&touches[k].impulse[a], tasks, stride);
+            book->torque[a] += dt * mpm_exact_sum(&forces[k].torque[a], tasks, stride);
+            book->torque[a] += mpm_exact_sum(&touches[k].torque[a], tasks, stride);
         }
 }
 
@@ -251,8 +252,11 @@ static void keep_books(mpm_sph *sph, double dt)
             force[a] += sph->mass * sph->run.body_force[row * sph->settings.dim + a];
     for (int a = 0; a < 3; a++) {
         sph->books.body_impulse[a] += dt * (sph->mass * (double)sph->store.count * sph->settings.gravity[a] + force[a]);
-        for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0); t++)
-            sph->books.wall_impulse[a] += dt * sph->wall_force[t][a] + sph->kicks[t].wall_impulse[a];
+        if (!sph->store.count)
+            continue;
+        sph->books.wall_impulse[a] +=
+            dt * mpm_exact_sum(&sph->wall_force[0][a], (size_t)sph->tasks, sizeof *sph->wall_force) +
+            MPM_EXACT_SUM(sph->kicks, sph->tasks, wall_impulse[a]);
     }
     if (sph->boundary.count && sph->store.count)
         add_collider_books(sph, dt);
