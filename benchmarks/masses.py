@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 import mpm
-from mpm.mpm.bodies import generator
 from mpm.mpm.numerics import SAMPLINGS
 from mpm.sampling.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Polygon, Shape
@@ -94,7 +93,7 @@ def cases(name: str, ratio: float, sampling: str) -> Iterator[tuple[float, float
             warnings.simplefilter("ignore")  # of coarse bodies
             _, volume = sample(
                 shape, lower=lower, upper=upper, dx=dx, particles_per_cell=2**d, sampling=sampling,
-                rng=generator(0), body="body",
+                rng=np.random.default_rng(0), body="body",
             )  # fmt: skip
         yield volume.sum() / exact - 1, len(volume) * each / exact - 1, volume / each
 

@@ -8,7 +8,6 @@ import pytest
 
 import mpm.meshes
 from loops import each
-from mpm.mpm import bodies
 from mpm.sampling import sampling
 from mpm.sampling.sampling import sample
 from mpm.shapes import Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon
@@ -20,7 +19,7 @@ def fill(shape, *, lower=0, upper=1, rng=0, **options):
     d = shape.dimension
     defaults = {"dx": 0.05, "particles_per_cell": 2**d, "sampling": "stratified", "body": "body"}
     domain = {"lower": np.full(d, lower, dtype=float), "upper": np.full(d, upper, dtype=float)}
-    rng = rng if isinstance(rng, Extreme) else bodies.generator(rng)
+    rng = rng if isinstance(rng, Extreme) else np.random.default_rng(rng)
     return sample(shape, **domain, rng=rng, **{**defaults, **options})
 
 

@@ -347,7 +347,7 @@ def test_the_file_says_where_it_comes_from(tmp_path):
         assert said["scene"]["gravity"] == [0, -9.81] and said["scene"]["walls"]["x-"][0] == "periodic"
         assert "Snow" in said["materials"][0] and "Ball" in said["scene"]["colliders"][0]
         assert said["numerics"]["dx"] == 1 / 16 and said["numerics"]["max_dt"] is None
-        assert said["numerics"]["scheme"]["transfer"] == "apic" and said["summary"] == repr(sim)
+        assert said["numerics"]["transfer"] == "apic" and said["summary"] == repr(sim)
         assert said["versions"]["mpm"] == mpm.__version__ and said["versions"]["isa"]
         assert said["units"] == {
             **{"x": "m", "time": "s", "id": "1", "material": "1", "mass": "kg/m", "volume": "m²"}

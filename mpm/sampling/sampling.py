@@ -44,7 +44,7 @@ def sample(
     room: int = MOST_ROWS,
     present: int = 0,
 ) -> tuple[Floats, Floats]:
-    """Fill a shape with particles. The arguments are those that `mpm.mpm.numerics.check` and `mpm.Scene` have checked.
+    """Fill a shape with particles. `mpm.mpm.numerics.Numerics` and `mpm.Scene` have checked the arguments.
 
     Parameters
     ----------
