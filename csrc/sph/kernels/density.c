@@ -73,6 +73,11 @@ static void measure_fluid(const mpm_sph_pass *pass, const mpm_sph_tile *tile, co
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         measure->angular_momentum[c] += pass->mass * wide_sum(valid * (place[a] * v[b] - place[b] * v[a]));
     }
+    wide fall = wide_set(0);
+    for (int a = 0; a < DIM; a++)
+        fall = wide_fma(wide_set((real)pass->gravity[a]), x[a], fall);
+    const double lowest = wide_largest(fall);
+    measure->lowest = lowest > measure->lowest ? lowest : measure->lowest;
     measure->kinetic += 0.5 * pass->mass * wide_sum(valid * v2);
     const double speed2 = wide_largest(v2);
     measure->speed2 = speed2 > measure->speed2 ? speed2 : measure->speed2;
@@ -110,7 +115,7 @@ static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide d
 INLINE void run_task(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, ptrdiff_t task)
 {
     mpm_sph_lists *lists = &pass->lists[task];
-    mpm_sph_measure measure = {.least_J = 1e300};
+    mpm_sph_measure measure = {.least_J = 1e300, .lowest = -1e300};
     const wide factor = wide_set((real)(pass->mass * smoothing_value_factor(kernel, pass->h)));
     size_t used = 0;
     lists->full = false;
