@@ -128,7 +128,9 @@ def main() -> None:
     if arguments.gallery:
         gallery(arguments.steps)
         return
-    print(f"{'':4}{'law':24}{'speed':>5}{'energy':>9}{'a tenth':>9}{'end':>9}{'a tenth':>9}{'steps':>7}{'refused':>9}")
+    print(
+        f"{'':4}{'law':24}{'speed':>5}{'energy':>9}{'a tenth':>9}{'end':>9}{'a tenth':>9}{'steps':>7}{'refused':>9}"
+    )
     worst = 0.0
     for method in (arguments.method,) if arguments.method else METHODS:
         for law in METHODS[method][2]:

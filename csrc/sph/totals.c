@@ -99,7 +99,7 @@ double mpm_sph_totals_tolerance(const mpm_sph *sph)
     double potential = mass * m->lowest; /* above the lowest particle */
     for (int a = 0; a < sph->settings.dim; a++)
         potential -= sph->settings.gravity[a] * m->mass_moment[a];
-    return EXACT * (m->kinetic + m->elastic + fmax(potential, 0) + calm * mass * sph->wave_speed * sph->wave_speed);
+    return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + calm * mass * sph->wave_speed * sph->wave_speed);
 }
 
 static mpm_sph_error sum_of_errors(const mpm_sph *sph)
