@@ -369,6 +369,7 @@ class SPH(Core):
         kinematic: bool,
         alpha: float,
         xsph: float,
+        repulsion: float,
         tension: bool,
         gravity: Sequence[float],
         walls: Sequence[tuple[str, float, float]],  # 2d of (contact, 0): x-, x+, y-, ...

@@ -220,7 +220,13 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector"), "on_leave": LEAVE}
-    | {"kinematic": flag(), "alpha": number(0.1), "xsph": number(0.0), "tension": flag()},
+    | {
+        "kinematic": flag(),
+        "alpha": number(0.1),
+        "xsph": number(0.0),
+        "repulsion": number(0.0),
+        "tension": flag(),
+    },
     "FEM": COMMON
     | {"upper": vector(1.0, 1.0), "dx": number(0.05), "damping": group(number(0.0), number(0.0))}
     | {"integrator": group(text("symplectic-euler"), number(1e-6), whole(10))},

@@ -18,18 +18,18 @@ static mpm_sph *enter(PyObject *self)
 static int get_settings(PyObject *args, PyObject *kwargs, mpm_sph_settings *settings)
 {
     static char *names[] = {"dim", "dtype", "lower", "cells", "spacing", "smoothing", "density", "kernel", "viscosity",
-                            "kinematic", "alpha", "xsph", "tension", "gravity", "walls", "dt", "max_dt",
-                            "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
+                            "kinematic", "alpha", "xsph", "repulsion", "tension", "gravity", "walls", "dt",
+                            "max_dt", "allow_unstable", "on_leave", "history", "threads", "isa", NULL};
     static const char *const kernels[] = {"cubic", "wendland"}, *const viscosities[] = {"vector", "central"};
     const char *dtype, *kernel, *viscosity;
     PyObject *lower, *cells, *gravity, *walls, *on_leave;
     int allow_unstable, tension, kinematic;
     *settings = (mpm_sph_settings){0};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddsspddpOOddpOiis", names, &settings->dim, &dtype, &lower,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$isOOdddsspdddpOOddpOiis", names, &settings->dim, &dtype, &lower,
                                      &cells, &settings->spacing, &settings->smoothing, &settings->density, &kernel,
-                                     &viscosity, &kinematic, &settings->alpha, &settings->xsph, &tension, &gravity,
-                                     &walls, &settings->dt, &settings->max_dt, &allow_unstable, &on_leave,
-                                     &settings->history, &settings->threads, &settings->isa))
+                                     &viscosity, &kinematic, &settings->alpha, &settings->xsph, &settings->repulsion,
+                                     &tension, &gravity, &walls, &settings->dt, &settings->max_dt, &allow_unstable,
+                                     &on_leave, &settings->history, &settings->threads, &settings->isa))
         return -1;
     if (settings->dim != 2 && settings->dim != 3) {
         PyErr_SetString(PyExc_ValueError, "dim: must be 2 or 3");

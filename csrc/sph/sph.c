@@ -65,6 +65,7 @@ const char *mpm_sph_settings_flaw(const mpm_sph_settings *settings)
         {"viscosity", (unsigned)settings->viscosity < MPM_SPH_VISCOSITIES},
         {"alpha", is_within(settings->alpha, 0, 10)},
         {"xsph", is_within(settings->xsph, 0, 1)},
+        {"repulsion", is_within(settings->repulsion, 0, 1)},
         {"dt", isfinite(settings->dt)},
         {"max_dt", settings->max_dt > 0},
         {"history", settings->history >= 0},
@@ -108,7 +109,8 @@ static mpm_sph_pass pass_of(mpm_sph *sph)
 {
     const mpm_sph_settings *settings = &sph->settings;
     mpm_sph_pass pass = {.kernel = settings->kernel, .viscosity = settings->viscosity, .xsph = settings->xsph,
-                         .h = settings->smoothing * settings->spacing, .walls = sph->boundary.walls,
+                         .h = settings->smoothing * settings->spacing, .range = MPM_SPH_APART * settings->spacing,
+                         .walls = sph->boundary.walls,
                          .material = &sph->material, .lists = sph->lists, .measures = sph->measures,
                          .task_tile = sph->task_tile, .wall_force = sph->wall_force, .errors = sph->errors,
                          .kicks = sph->kicks};
@@ -232,6 +234,7 @@ static mpm_status set_material(void *self, const mpm_material *material)
     sph->pass.eta = sph->settings.kinematic ? 0 : material->values[2];
     sph->pass.nu = sph->settings.kinematic ? material->values[2] / density : 0;
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
+    sph->pass.repulsion = sph->settings.repulsion * sph->wave_speed * sph->wave_speed;
     return MPM_OK;
 }
 

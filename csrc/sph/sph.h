@@ -12,6 +12,9 @@
 #include "run/store.h"
 #include "sph/kernels/kernels.h"
 
+/** Where the repulsion of pairs ends, over the spacing: particles keep 0.75 and more by their pressure. */
+#define MPM_SPH_APART 0.7
+
 /** What the user chooses once. A 2-D run ignores the third axis. */
 typedef struct mpm_sph_settings {
     int dim;           /* 2 or 3 */
@@ -25,6 +28,7 @@ typedef struct mpm_sph_settings {
     mpm_sph_viscosity viscosity;
     bool kinematic;    /* the kinematic viscosity, that at rest, is constant, and not the dynamic one */
     double alpha, xsph; /* artificial viscosity, 0 .. 10; share of the neighbours' velocity in motion, 0 .. 1 */
+    double repulsion;  /* of pairs closer than MPM_SPH_APART spacings: eps, 0 .. 1 */
     bool tension;      /* stretched fluid pulls */
     double gravity[3]; /* [m/s2] */
     mpm_wall walls[6]; /* without friction */

@@ -67,6 +67,9 @@ static mpm_stable_dt bound_of_fluid(const mpm_sph *sph)
     for (int a = 0; a < settings->dim; a++)
         g2 += settings->gravity[a] * settings->gravity[a];
     tighten(&bound, 1.7 * h / c, MPM_LIMIT_WAVE);
+    if (sph->pass.repulsion > 0) /* a spring per close neighbour: up to 8 times its stiffness in a dense lattice */
+        tighten(&bound, 1 / sqrt(c * c / (1.7 * h) / (1.7 * h) + 2 * sph->pass.repulsion / pow(sph->pass.range, 2)),
+                MPM_LIMIT_WAVE);
     tighten(&bound, 0.1 * h * h / (largest_viscosity(sph) + sph->pass.alpha * h / (2 * (settings->dim + 2))),
             MPM_LIMIT_VISCOSITY);
     tighten(&bound, 0.5 * h / sqrt(sph->measure.speed2), MPM_LIMIT_MOTION);
@@ -96,10 +99,11 @@ double mpm_sph_totals_tolerance(const mpm_sph *sph)
     const mpm_sph_measure *m = &sph->measure;
     const double mass = sph->mass * (double)sph->store.count;
     const double calm = sph->settings.real_size == sizeof(float) ? CALM_FLOAT : CALM;
+    const double round_off = calm * mass * sph->wave_speed * sph->wave_speed;
     double potential = mass * m->lowest; /* above the lowest particle */
     for (int a = 0; a < sph->settings.dim; a++)
         potential -= sph->settings.gravity[a] * m->mass_moment[a];
-    return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + calm * mass * sph->wave_speed * sph->wave_speed);
+    return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + round_off);
 }
 
 static mpm_sph_error sum_of_errors(const mpm_sph *sph)

@@ -56,6 +56,7 @@ class Numerics:
     on_leave: str | dict[str, str]  # as `walls.leaving` returns it
     history: int
     constant_viscosity: str
+    repulsion: float
 
 
 def check(
@@ -75,6 +76,7 @@ def check(
     on_leave: object,
     history: object,
     constant_viscosity: object = CONSTANT,
+    repulsion: object = 0.0,
 ) -> Numerics:
     """Check the options; TypeErrors and ValueErrors name the argument, its value and what is allowed."""
     precision = stepping.checked_dtype(dtype)
@@ -106,6 +108,7 @@ def check(
             CONSTANT.value if constant_viscosity is CONSTANT else constant_viscosity,
             CONSTANTS,
         ),
+        repulsion=_check.number("repulsion", repulsion, low=0, high=1),
     )
     refuse_contacts(scene, chosen.tension)
     walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
@@ -210,6 +213,7 @@ def settings(chosen: Numerics) -> list[Setting]:
 
     positive: dict[str, Any] = {"low": 0, "low_open": True}
     given |= {"tension": OFF_ON[chosen.tension], "constant_viscosity": chosen.constant_viscosity}
+    given |= {"repulsion": chosen.repulsion}
     return [
         setting(
             "spacing", "m", meaning="distance of particles; the domain must be a whole number", **positive
@@ -219,6 +223,7 @@ def settings(chosen: Numerics) -> list[Setting]:
         choice("viscosity", VISCOSITIES, "form of the viscous force"),
         choice("constant_viscosity", CONSTANTS, "what does not depend on the density"),
         setting("alpha", low=0, high=MOST_ALPHA, meaning="artificial viscosity"),
+        setting("repulsion", low=0, high=1, meaning="of particles that come too close"),
         setting("xsph", low=0, high=1, meaning="share of the neighbours' velocity"),
         choice("tension", OFF_ON, "stretched fluid pulls"),
         setting("dt", "s", optional=True, meaning="time step", **positive),
@@ -258,6 +263,7 @@ def new_core(scene: Scene, chosen: Numerics, density: float, threads: int) -> _c
         kinematic=chosen.constant_viscosity == "kinematic",
         alpha=chosen.alpha,
         xsph=chosen.xsph,
+        repulsion=chosen.repulsion,
         tension=chosen.tension,
         gravity=scene.gravity.tolist(),
         walls=[(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
@@ -277,6 +283,8 @@ def options(chosen: Numerics) -> dict[str, Any]:
     del given["cells"]
     if chosen.constant_viscosity == CONSTANTS[0]:
         del given["constant_viscosity"]
+    if not chosen.repulsion:
+        del given["repulsion"]
     fixed = chosen.dt > 0
     return given | {
         "dt": chosen.dt if fixed else "auto",

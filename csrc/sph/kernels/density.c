@@ -9,6 +9,7 @@
  */
 #include "materials/fluid.h"
 #include "sph/kernels/neighbours.h"
+#include "sph/kernels/repulsion.h"
 
 /* Sums W over a list, and keeps the entries in reach of a particle of the tile. */
 INLINE wide sum_kernel(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, const wide x[DIM], const int32_t *from,
@@ -126,6 +127,24 @@ static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide d
     measure->least_J = least < measure->least_J ? least : measure->least_J;
 }
 
+/* Is a particle in the domain? Particles of colliders have images beyond faces. */
+static bool is_inside(const mpm_sph_pass *pass, const real *record)
+{
+    bool inside = true;
+    for (int a = 0; a < DIM; a++)
+        inside = inside && record[RECORD_X + a] >= (real)pass->lower[a] && record[RECORD_X + a] < (real)pass->upper[a];
+    return inside;
+}
+
+/* The energy of the repulsion, by the list of a tile; of particles of colliders, with the fluid. */
+static double repulsion_of(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const mpm_sph_lists *lists,
+                           const wide x[DIM], wide valid)
+{
+    const int32_t *ends = lists->entries + tile->list, *entries = ends + pass->cloud_count;
+    const int last = tile->cloud == MPM_SPH_FLUID ? pass->cloud_count - 1 : MPM_SPH_COLLIDERS - 1;
+    return MPM_KERNEL(repulsion_energy)(pass, x, valid, entries, (size_t)ends[last]);
+}
+
 INLINE void run_task(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, ptrdiff_t task)
 {
     mpm_sph_lists *lists = &pass->lists[task];
@@ -146,12 +165,15 @@ INLINE void run_task(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, ptrd
         for (int a = 0; a < DIM; a++)
             x[a] = load_column(records, tile->count, RECORD_X + a);
         for (int q = 0; q < WIDTH; q++)
-            lanes[q] = q < tile->count;
+            lanes[q] = q < tile->count &&
+                       (tile->cloud == MPM_SPH_FLUID || is_inside(pass, records + q * MPM_SPH_RECORD));
         size_t length;
         wide solid = wide_set(0);
         const wide density = factor * sum_parts(pass, kernel, tile, lists, x, &length, &solid);
         used += length;
         apply_law(pass, tile, density, factor * solid, wide_load(lanes), &measure);
+        if (pass->repulsion > 0)
+            measure.elastic += repulsion_of(pass, tile, lists, x, wide_load(lanes));
         if (tile->cloud == MPM_SPH_FLUID)
             measure_fluid(pass, tile, x, wide_load(lanes), &measure);
     }

@@ -80,6 +80,7 @@ typedef struct mpm_sph_pass {
     double h, mass;            /* smoothing length [m]; of a particle [kg] */
     double eta, nu;            /* dynamic [Pa s] and kinematic [m2/s] viscosity: what is constant; the other is 0 */
     double alpha, xsph;        /* artificial viscosity times the wave speed at rest [m/s]; share of velocities */
+    double repulsion, range;   /* eps c^2 [m2/s2], 0: none; the distance where it ends [m] */
     double density;            /* at rest [kg/m^d] */
     const mpm_material *material;
     double lower[3], upper[3]; /* the domain */

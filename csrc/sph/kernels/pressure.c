@@ -7,13 +7,14 @@
  *     "central"    m 2 (d + 2) eta s_i s_j (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij       (keeps angular momentum)
  *     constant nu  nu (s_i + s_j)/2 in place of eta s_i s_j                         nu nabla^2 v
  *     artificial   m alpha c h (s_i + s_j)/2 (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij     where v_ij . x_ij < 0
+ *     repulsion    of pairs that are too close, repulsion.h
  *     XSPH         v_i moves with v_i - xsph sum m (s_i + s_j)/2 W v_ij
  *     compression  d ln rho_i/dt = s_i m sum G x_ij . v_ij                       for the automatic step
  *
  * (Monaghan, Annu. Rev. Astron. Astrophys. 30 (1992) 543; Morris, Fox, Zhu, J. Comput. Phys. 136 (1997) 214; Monaghan,
  * J. Comput. Phys. 82 (1989) 1.) Every pair is symmetric, so that momentum is conserved.
  */
-#include "sph/kernels/smoothing.h"
+#include "sph/kernels/repulsion.h"
 
 enum { INVISCID = -1 };
 
@@ -187,10 +188,13 @@ static void add_part(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const s
     adder_for(pass, solid && pass->boundary->colliders[collider].contact != MPM_STICKY)(pass, i, list, count, &sums);
     for (int a = 0; a < DIM; a++) {
         sums.force[a] *= factor;
-        total[a] += sums.force[a];
         if (!solid)
             drift[a] += factor * sums.drift[a];
     }
+    if (pass->repulsion > 0)
+        MPM_KERNEL(repulsion_add)(pass, i->x, list, count, sums.force);
+    for (int a = 0; a < DIM; a++)
+        total[a] += sums.force[a];
     *closing += factor * sums.closing;
     if (c == MPM_SPH_IMAGES)
         enter_wall(tile, sums.force, pass->mass, pass->wall_force[task]);
