@@ -2,9 +2,9 @@
  *
  * A step, Algorithm 1 of weakly compressible SPH (Becker, Teschner, SCA 2007) from the middle to the middle:
  *
- *     forces   of the densities and pressures that the last step ended with, and the rates of compression, which limit
- *              the automatic step
- *     kick     velocities and positions, by symplectic Euler; the step can still be refused: no row has been written
+ *     forces   of the densities and pressures that the last step ended with, and the rates of compression, by which
+ *              an automatic step is shortened where its error of energy counts
+ *     kick     velocities and positions, by leapfrog; the step can still be refused: no row has been written
  *     commit   rows, clock, impulses
  *     settle   neighbours, densities by summation with j = i, pressures of the new positions (settle.c)
  *     record   totals in the history
@@ -169,7 +169,7 @@ static void write_chunk(void *context, ptrdiff_t chunk, int thread)
     sph->kernels->write(&sph->pass, chunk * CHUNK, end < rows ? end : rows);
 }
 
-/* The accelerations, and the rates of compression, which limit the step. */
+/* The accelerations, and the rates of compression, which limit an automatic step. */
 mpm_status mpm_sph_step_begin(void *self)
 {
     mpm_sph *sph = self;
