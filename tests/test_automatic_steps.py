@@ -44,7 +44,7 @@ def test_water_in_a_tank_gains_no_energy(kernel):
     sim = mpm.sph.Simulation(scene, spacing=1 / 32, kernel=kernel)
     sim.run(3)
     energy = sim.history["energy"]
-    assert energy.max() < 1.03 * energy[0]  # measured 1.015, 1.025; it was 1.22, 1.39
+    assert energy.max() < 1.03 * energy[0]  # measured 1.007, 1.016; it was 1.22, 1.39
 
 
 def test_a_held_step_is_state(tmp_path):
