@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "run/march.h"
 #include "sph/solids.h"
@@ -106,34 +107,33 @@ double mpm_sph_totals_tolerance(const mpm_sph *sph)
     return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + round_off);
 }
 
-static mpm_sph_error sum_of_errors(const mpm_sph *sph)
+static size_t tasks_of(const mpm_sph *sph)
 {
-    mpm_sph_error sum = {0};
-    for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0); t++) {
-        sum.pull2 += sph->errors[t].pull2;
-        sum.narrowing2 += sph->errors[t].narrowing2;
-        sum.rate = fmax(sum.rate, sph->errors[t].rate);
-        sum.misfit += sph->errors[t].misfit;
-    }
-    return sum;
+    return sph->store.count ? (size_t)sph->tasks : 0;
 }
 
 /* Energies are recorded with velocities half a step behind the positions: m a^2 dt^2/4 too much in the mean of both. */
+static double error_of_motion(const mpm_sph *sph, double dt)
+{
+    return 0.25 * dt * dt * MPM_EXACT_SUM(sph->errors, tasks_of(sph), pull2);
+}
+
 double mpm_sph_totals_error(const mpm_sph *sph, double dt)
 {
-    const mpm_sph_error sum = sum_of_errors(sph);
-    return 0.25 * dt * dt * sum.pull2 + sum.misfit;
+    return error_of_motion(sph, dt) + MPM_EXACT_SUM(sph->errors, tasks_of(sph), misfit);
 }
 
 /* Pressure falls with J, so that the trapezoidal rule is wrong by |p_1 - p_0| |J_1 - J_0|/2 at most. */
 double mpm_sph_totals_most_error(const mpm_sph *sph, double dt)
 {
-    const mpm_sph_error sum = sum_of_errors(sph);
     const double time = sph->pass.foresight, gamma = sph->material.values[1];
-    const double J = fmin(sph->measure.least_J, 1) * exp(-sum.rate * time);
+    double rate = 0;
+    for (size_t t = 0; t < tasks_of(sph); t++)
+        rate = fmax(rate, sph->errors[t].rate);
+    const double J = fmin(sph->measure.least_J, 1) * exp(-rate * time);
     const double slope = sph->material.values[0] * pow(J, -gamma - 1); /* |dp/dJ| */
-    const double volume = sph->mass / sph->density;
-    return 0.25 * dt * dt * sum.pull2 + 0.5 * volume * slope * time * time * sum.narrowing2;
+    const double narrowing2 = MPM_EXACT_SUM(sph->errors, tasks_of(sph), narrowing2);
+    return error_of_motion(sph, dt) + 0.5 * sph->mass / sph->density * slope * time * time * narrowing2;
 }
 
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph)
