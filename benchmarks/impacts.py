@@ -1,10 +1,11 @@
 """Prints the energy of bodies that hit the floor under ``dt="auto"``, and the refusals of the gallery's scenes.
 
     python benchmarks/impacts.py [--method mpm|fem|sph] [--law NAME] [--dim 2|3] [--resolution 16]
-    python benchmarks/impacts.py --gallery [--steps 400]
+    python benchmarks/impacts.py --gallery [--steps 400] [--method sph]
 
 A ball hits the floor at 0.1 to 1 of its wave speed, without gravity. The energy is the largest of the run over the
-first; beside it, that of a run with a tenth of the step. `docs/design/004-time-step-and-refusal.md` has the reasons.
+first; beside it, that of a run with a tenth of the step, and the energies at the end.
+`docs/design/004-time-step-and-refusal.md` has the reasons.
 """
 
 import argparse
@@ -74,12 +75,29 @@ def compare(method: str, law: str, speed: float, dim: int, cells: int) -> float:
     short = float(np.median(sim.history["dt"][1:])) / 10
     fine, fine_said = impact(method, law, speed, dim=dim, cells=cells, max_dt=short)
     more = largest_energy(sim) - largest_energy(fine)
+    end, fine_end = (float(run.history["energy"][-1] / run.history["energy"][0]) for run in (sim, fine))
     print(
-        f"{method:4}{law:24}{speed:5.1f}{largest_energy(sim):9.4f}{largest_energy(fine):9.4f}{sim.steps:7}"
+        f"{method:4}{law:24}{speed:5.1f}{largest_energy(sim):9.4f}{largest_energy(fine):9.4f}"
+        f"{end:9.4f}{fine_end:9.4f}{sim.steps:7}"
         f"{sim.health['refused']:9} {said or (fine_said and f'a tenth: {fine_said}')}"[:160],
         flush=True,
     )
     return more
+
+
+def gallery_by_particles() -> None:
+    """Print the steps of the gallery's scenes of one fluid by SPH, to their ends."""
+    print(f"{'scene':24}{'steps':>8}{'t [s]':>12}")
+    for name in mpm.gallery.names():
+        entry = mpm.gallery.get(name)
+        if name == "hourglass":
+            sim = mpm.sph.Simulation(entry.scene(), spacing=entry.numerics["dx"], threads=1)
+        elif "sph" in entry.methods:
+            sim = entry.solver("sph", threads=1)
+        else:
+            continue
+        sim.run(entry.duration)
+        print(f"{name:24}{sim.steps:8}{sim.time:12.6g}", flush=True)
 
 
 def gallery(steps: int) -> None:
@@ -104,10 +122,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=400)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.gallery and arguments.method == "sph":
+        gallery_by_particles()
+        return
     if arguments.gallery:
         gallery(arguments.steps)
         return
-    print(f"{'':4}{'law':24}{'speed':>5}{'energy':>9}{'a tenth':>9}{'steps':>7}{'refused':>9}")
+    print(
+        f"{'':4}{'law':24}{'speed':>5}{'energy':>9}{'a tenth':>9}{'end':>9}{'a tenth':>9}{'steps':>7}{'refused':>9}"
+    )
     worst = 0.0
     for method in (arguments.method,) if arguments.method else METHODS:
         for law in METHODS[method][2]:

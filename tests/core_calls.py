@@ -218,7 +218,8 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}
-    | {"constant_viscosity": text("dynamic"), "alpha": number(0.1), "xsph": number(0.0), "tension": flag()},
+    | {"constant_viscosity": text("dynamic"), "alpha": number(0.1), "xsph": number(0.0)}
+    | {"repulsion": number(0.0), "tension": flag()},
     "FEM": COMMON
     | {"upper": vector(1.0, 1.0), "spacing": number(0.05), "damping": vector(0.0, 0.0)}
     | {"integrator": text("symplectic-euler"), "tolerance": number(1e-6), "max_iterations": whole(10)},

@@ -69,7 +69,7 @@ METHODS: dict[str, tuple[Any, dict[str, tuple[Any, ...]]]] = {
         LEAVE
         | {"spacing": (1 / 8, 1 / 13), "kernel": ("cubic", "wendland"), "viscosity": ("vector", "central")}
         | {"constant_viscosity": ("dynamic", "kinematic")}
-        | {"alpha": (0, 0.1), "xsph": (0, 0.3), "tension": (True, False)},
+        | {"alpha": (0, 0.1), "xsph": (0, 0.3), "repulsion": (0, 0.02), "tension": (True, False)},
     ),
     "fem": (
         mpm.fem.Simulation,

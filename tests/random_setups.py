@@ -272,14 +272,16 @@ class Maker:
 
     def sph_options(self) -> dict[str, Any]:
         choose = self.random.choice
-        return {
+        options = {
             "kernel": choose(("cubic", "wendland")),
             "smoothing": choose((1.0, 1.2)),
             "viscosity": choose(("vector", "central")),
             "alpha": choose((0.0, 0.1)),
             "xsph": choose((0.0, 0.3)),
             "tension": choose((False, False, True)),
-        } | self.stepping(0.3 * self.size / WAVE)
+        }
+        options["repulsion"] = 0.02 if options["smoothing"] > 1 else 0.0
+        return options | self.stepping(0.3 * self.size / WAVE)
 
     def fem_options(self) -> dict[str, Any]:
         damping = self.random.choice(((0.0, 0.0), (1.0, 1e-3)))

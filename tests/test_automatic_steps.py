@@ -44,7 +44,7 @@ def test_water_in_a_tank_gains_no_energy(kernel):
     sim = mpm.sph.Simulation(scene, spacing=1 / 32, kernel=kernel)
     sim.run(3)
     energy = sim.history["energy"]
-    assert energy.max() < 1.03 * energy[0]  # measured 1.015, 1.025; it was 1.22, 1.39
+    assert energy.max() < 1.03 * energy[0]  # measured 1.007, 1.016; it was 1.22, 1.39
 
 
 def test_a_held_step_is_state(tmp_path):
@@ -132,7 +132,46 @@ def test_particles_that_stiffen_within_a_step_make_no_energy(law, speed):
 @pytest.mark.parametrize(("gamma", "speed"), [(20, 2), (7, 3)])
 def test_fluid_that_stiffens_within_a_step_makes_no_energy(gamma, speed):
     sim = collide(fluid(gamma), speed, mpm.sph.Simulation, spacing=1 / 32)
-    assert largest_energy(sim, 0.1) < 1.01  # measured 1.0062, 1.0051; they were 2.162, 1.043
+    assert largest_energy(sim, 0.1) < 1.01  # measured 1.0081, 1.0063; they were 2.162, 1.043
+
+
+def bounce(gamma, mach, d, **options):
+    """A ball of fluid meets the floor: the largest energy, and that of the end, over that of the beginning."""
+    law, middle, rest = fluid(gamma), (0.5,) * (d - 1), (0,) * (d - 1)
+    speed = mach * law.wave_speed
+    scene = mpm.Scene((0,) * d, (1,) * d)
+    scene.add(mpm.shapes.Ball((*middle, 0.25), 0.2), law, velocity=(*rest, -speed))
+    sim = mpm.sph.Simulation(scene, spacing=1 / 16 if d == 2 else 1 / 10, **options)
+    sim.run(0.4 / speed)
+    kinetic, elastic, dt = (sim.history[name] for name in ("kinetic", "elastic", "dt"))
+    # velocities belong to the middle of the last step and of the next one
+    before = dt[1:-1] / (dt[1:-1] + dt[2:])
+    energy = (1 - before) * kinetic[1:-1] + before * kinetic[2:] + elastic[1:-1]
+    return np.array([energy.max(), kinetic[-1] + elastic[-1]]) / kinetic[0], np.median(dt[1:])
+
+
+@pytest.mark.parametrize("gamma", [1, 7, 20])
+@pytest.mark.parametrize("mach", [0.1, 0.3, 1])
+@pytest.mark.parametrize(("d", "dtype"), [(2, "float64"), (2, "float32"), (3, "float64"), (3, "float32")])
+def test_an_impact_of_fluid_has_the_energy_of_short_steps(gamma, mach, d, dtype):
+    """Measured: 0.0056 more in an impact, 0.0057 less after it; with a limit on the rate alone 0.195, 0.193 more."""
+    energy, dt = bounce(gamma, mach, d, dtype=dtype)
+    short, _ = bounce(gamma, mach, d, dtype=dtype, max_dt=dt / 10)
+    assert np.abs(energy - short).max() < 0.01
+
+
+def test_steps_of_different_size_feed_no_wave():
+    """Frames of two and a half steps, the last two of which are made equal."""
+    lattice = np.stack(np.meshgrid((np.arange(22) + 0.5) / 22, (np.arange(20) + 0.5) / 20, indexing="ij"), -1)
+    water = mpm.materials.Fluid(bulk_modulus=4e5, density=1000)
+    scene = mpm.Scene((0, 0), (1, 1), walls="periodic")
+    scene.add(mpm.shapes.Points(lattice.reshape(-1, 2)), water,
+              velocity=lambda x: np.stack([0.2 * np.sin(2 * np.pi * x[:, 0]), 0 * x[:, 0]], axis=1))  # fmt: skip
+    sim = mpm.sph.Simulation(scene, spacing=1 / 20)
+    for _ in range(200):
+        sim.run(2.5 * 0.9 * 0.6 * sim.smoothing_length * 1.7 / 20)
+    energy = sim.history["energy"]
+    assert energy.max() < 1.02 * energy[0]  # measured 1.0065; it was 1.386
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

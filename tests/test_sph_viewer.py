@@ -44,6 +44,7 @@ CHANGES = {
     "constant_viscosity": ("kinematic", lambda sim: sim._numerics.constant_viscosity, "kinematic"),
     "alpha": (0.2, lambda sim: sim._numerics.alpha, 0.2),
     "xsph": (0.3, lambda sim: sim._numerics.xsph, 0.3),
+    "repulsion": (0.01, lambda sim: sim._numerics.repulsion, 0.01),
     "tension": ("on", lambda sim: sim._numerics.tension, True),
     "dt": (1e-4, lambda sim: sim._numerics.dt, 1e-4),
     "max_dt": (1e-3, lambda sim: sim._numerics.max_dt, 1e-3),

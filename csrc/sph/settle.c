@@ -119,12 +119,14 @@ static mpm_status reserve_slots(mpm_sph *sph)
     }
     if (status || mpm_sph_grow(sph, &sph->record, all * MPM_SPH_RECORD, size) ||
         mpm_sph_grow(sph, &sph->force, rows * dim, size) || mpm_sph_grow(sph, &sph->drift, rows * dim, size) ||
+        mpm_sph_grow(sph, &sph->rate, rows, size) ||
         mpm_sph_grow(sph, &sph->next, rows * 2 * dim, size) ||
         mpm_sph_grow(sph, &sph->slot_of_row, rows, sizeof(int32_t)))
         return MPM_OUT_OF_MEMORY;
     pass->record = sph->record.data;
     pass->force = sph->force.data;
     pass->drift = sph->drift.data;
+    pass->rate = sph->rate.data;
     pass->next = sph->next.data;
     pass->slot_of_row = sph->slot_of_row.data;
     return MPM_OK;
@@ -308,7 +310,7 @@ static mpm_status find_densities(mpm_sph *sph)
 static void add_measures(mpm_sph *sph)
 {
     mpm_sph_measure *sum = &sph->measure;
-    *sum = (mpm_sph_measure){.least_J = 1e300};
+    *sum = (mpm_sph_measure){.least_J = 1e300, .lowest = -1e300};
     for (int a = 0; a < 3; a++) {
         sum->momentum[a] = MPM_EXACT_SUM(sph->measures, sph->tasks, momentum[a]);
         sum->mass_moment[a] = MPM_EXACT_SUM(sph->measures, sph->tasks, mass_moment[a]);
@@ -320,6 +322,7 @@ static void add_measures(mpm_sph *sph)
         const mpm_sph_measure *part = &sph->measures[t];
         sum->speed2 = part->speed2 > sum->speed2 ? part->speed2 : sum->speed2;
         sum->wave2 = part->wave2 > sum->wave2 ? part->wave2 : sum->wave2;
+        sum->lowest = part->lowest > sum->lowest ? part->lowest : sum->lowest;
         sum->least_J = part->least_J < sum->least_J ? part->least_J : sum->least_J;
         sum->largest_J = part->largest_J > sum->largest_J ? part->largest_J : sum->largest_J;
     }
@@ -342,7 +345,7 @@ mpm_status mpm_sph_settle_rows(mpm_sph *sph)
     sph->settled = false;
     describe(sph);
     if (!sph->store.count) { /* it stays unsettled: the next rows may come from a file */
-        sph->measure = (mpm_sph_measure){.least_J = 1e300};
+        sph->measure = (mpm_sph_measure){.least_J = 1e300, .lowest = -1e300};
         sph->collider_dt = INFINITY;
         return MPM_OK;
     }

@@ -39,6 +39,7 @@ static const mpm_option rows[] = {
     {"constant_viscosity", MPM_OPTION_EITHER, AT(kinematic), .words = {"dynamic", "kinematic"}},
     {"alpha", MPM_OPTION_NUMBER, AT(alpha), .range = MPM_FROM(0, 10)},
     {"xsph", MPM_OPTION_NUMBER, AT(xsph), .range = MPM_FROM(0, 1)},
+    {"repulsion", MPM_OPTION_NUMBER, AT(repulsion), .range = MPM_FROM(0, 1)},
     {"tension", MPM_OPTION_FLAG, AT(tension)},
     {0},
 };
@@ -93,9 +94,10 @@ static mpm_sph_pass pass_of(mpm_sph *sph)
 {
     const mpm_sph_settings *settings = &sph->settings;
     mpm_sph_pass pass = {.kernel = settings->kernel, .viscosity = settings->viscosity, .xsph = settings->xsph,
-                         .h = settings->smoothing * settings->spacing, .walls = sph->boundary.walls,
+                         .h = settings->smoothing * settings->spacing, .range = MPM_SPH_APART * settings->spacing,
+                         .walls = sph->boundary.walls,
                          .material = &sph->material, .lists = sph->lists, .measures = sph->measures,
-                         .task_tile = sph->task_tile, .wall_force = sph->wall_force, .compression = sph->compression,
+                         .task_tile = sph->task_tile, .wall_force = sph->wall_force, .errors = sph->errors,
                          .kicks = sph->kicks};
     pass.inverse_side = 1 / (2 * pass.h);
     for (int a = 0; a < settings->dim; a++) {
@@ -116,12 +118,12 @@ static mpm_status make_scratch(mpm_sph *sph)
     sph->lists = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->lists);
     sph->measures = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->measures);
     sph->wall_force = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->wall_force);
-    sph->compression = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->compression);
+    sph->errors = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->errors);
     sph->kicks = mpm_memory_new(allocator, MPM_SPH_TASKS, sizeof *sph->kicks);
     sph->task_tile = mpm_memory_new(allocator, MPM_SPH_TASKS + 1, sizeof *sph->task_tile);
     sph->memory = mpm_memory_new(allocator, MPM_SPH_COLLIDERS, sizeof *sph->memory);
     sph->memory_capacity = MPM_SPH_COLLIDERS;
-    return sph->lists && sph->measures && sph->wall_force && sph->compression && sph->kicks && sph->task_tile &&
+    return sph->lists && sph->measures && sph->wall_force && sph->errors && sph->kicks && sph->task_tile &&
                    sph->memory
                ? MPM_OK
                : MPM_OUT_OF_MEMORY;
@@ -165,7 +167,7 @@ static void free_slots(mpm_sph *sph)
     struct sph_array *arrays[] = {
         &sph->image_x[0], &sph->image_x[1], &sph->image_v[0], &sph->image_v[1], &sph->image_row[0], &sph->image_row[1],
         &sph->slot_of_row, &sph->record, &sph->place[0], &sph->place[1], &sph->place[2], &sph->force, &sph->drift,
-        &sph->next, &sph->tiles, &sph->forces, &sph->touches};
+        &sph->rate, &sph->next, &sph->tiles, &sph->forces, &sph->touches};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         mpm_memory_free(allocator, arrays[k]->data);
     for (size_t c = 0; sph->memory && c < sph->memory_capacity; c++) {
@@ -188,7 +190,7 @@ void mpm_sph_free(mpm_sph *sph)
     mpm_memory_free(&allocator, sph->lists);
     mpm_memory_free(&allocator, sph->measures);
     mpm_memory_free(&allocator, sph->wall_force);
-    mpm_memory_free(&allocator, sph->compression);
+    mpm_memory_free(&allocator, sph->errors);
     mpm_memory_free(&allocator, sph->kicks);
     mpm_memory_free(&allocator, sph->task_tile);
     mpm_memory_free(&allocator, sph->memory);
@@ -218,6 +220,7 @@ static mpm_status set_material(void *self, const mpm_material *material)
     sph->pass.eta = sph->settings.kinematic ? 0 : fluid->viscosity;
     sph->pass.nu = sph->settings.kinematic ? fluid->viscosity / density : 0;
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
+    sph->pass.repulsion = sph->settings.repulsion * sph->wave_speed * sph->wave_speed;
     return MPM_OK;
 }
 
@@ -416,7 +419,8 @@ void mpm_sph_memory(const mpm_sph *sph, size_t *particles, size_t *lists, size_t
     const size_t size = sph->settings.real_size;
     mpm_store_bytes(&sph->store, particles, views);
     *lists = (sph->record.capacity + sph->place[0].capacity * (size_t)sph->settings.dim + sph->force.capacity +
-              sph->drift.capacity + sph->next.capacity) * size + sph->tiles.capacity * sizeof(mpm_sph_tile);
+              sph->drift.capacity + sph->rate.capacity + sph->next.capacity) * size +
+             sph->tiles.capacity * sizeof(mpm_sph_tile);
     for (int t = 0; t < MPM_SPH_TASKS; t++)
         *lists += sph->lists[t].capacity * sizeof *sph->lists[t].entries;
     *colliders = mpm_boundary_bytes(&sph->boundary);

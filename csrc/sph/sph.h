@@ -13,6 +13,9 @@
 #include "run/store.h"
 #include "sph/kernels/kernels.h"
 
+/** Where the repulsion of pairs ends, over the spacing: particles keep 0.75 and more by their pressure. */
+#define MPM_SPH_APART 0.7
+
 /** What the user chooses once. Walls have no friction. No step moves a particle out of the domain: `on_leave` is the
  *  fate of positions that are written outside it. */
 typedef struct mpm_sph_settings {
@@ -25,6 +28,7 @@ typedef struct mpm_sph_settings {
     mpm_sph_viscosity viscosity;
     bool kinematic;    /* the kinematic viscosity, that at rest, is constant, and not the dynamic one */
     double alpha, xsph; /* artificial viscosity; share of the neighbours' velocity in motion */
+    double repulsion;  /* of pairs closer than MPM_SPH_APART spacings: eps */
     bool tension;      /* stretched fluid pulls */
 } mpm_sph_settings;
 

@@ -51,7 +51,7 @@ struct mpm_sph {
     struct sph_cloud_memory *memory; /* per cloud */
     size_t memory_capacity;
     struct sph_array image_x[2], image_v[2], image_row[2], slot_of_row;
-    struct sph_array record, place[3], force, drift, next;
+    struct sph_array record, place[3], force, drift, rate, next;
     ptrdiff_t slots;
     struct sph_array tiles;
     ptrdiff_t tile_count, tasks;
@@ -59,7 +59,7 @@ struct mpm_sph {
     mpm_sph_lists *lists;
     mpm_sph_measure *measures;
     double (*wall_force)[3];
-    double *compression;
+    mpm_sph_error *errors;
     mpm_sph_kick *kicks;
     struct sph_array forces, touches; /* mpm_collider_book [task][collider] */
     mpm_sph_pass pass;

@@ -2,9 +2,9 @@
  *
  * A step, Algorithm 1 of weakly compressible SPH (Becker, Teschner, SCA 2007) from the middle to the middle:
  *
- *     forces   of the densities and pressures that the last step ended with, and the rates of compression, which limit
- *              the automatic step
- *     kick     velocities and positions, by symplectic Euler; the step can still be refused: no row has been written
+ *     forces   of the densities and pressures that the last step ended with, and the rates of compression, by which
+ *              an automatic step is shortened where its error of energy counts
+ *     kick     velocities and positions, by leapfrog; the step can still be refused: no row has been written
  *     commit   rows, clock, impulses
  *     settle   neighbours, densities by summation with j = i, pressures of the new positions (settle.c)
  *     record   totals in the history
@@ -23,7 +23,7 @@
 #include "sph/state.h"
 #include "sph/totals.h"
 
-enum { CHUNK = 2048 };
+enum { CHUNK = 2048, MOST_PARTS = 64 };
 
 /* ---- before the steps ------------------------------------------------------------------------------------------- */
 
@@ -169,22 +169,48 @@ static void write_chunk(void *context, ptrdiff_t chunk, int thread)
     sph->kernels->write(&sph->pass, chunk * CHUNK, end < rows ? end : rows);
 }
 
-/* The accelerations, and the rates of compression, which limit the step. */
+/* The accelerations, and the rates of compression, which limit an automatic step. */
 mpm_status mpm_sph_step_begin(void *self)
 {
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
-    sph->pass.room = mpm_sph_totals_room(sph);
+    sph->pass.finds_errors = !(sph->settings.dt > 0);
     mpm_pool_for(sph->run.pool, force_task, sph, sph->store.count ? sph->tasks : 0);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_FORCE, start);
     return MPM_OK;
+}
+
+static void misfit_task(void *sph, ptrdiff_t task, int thread)
+{
+    (void)thread;
+    ((mpm_sph *)sph)->kernels->misfit(&((mpm_sph *)sph)->pass, task);
+}
+
+/* The part of a natural step whose error of energy is small. Rates of compression grow as bodies meet, and the pressure
+ * at the end of the step acts into the next one: the law is looked at over twice the step. The error grows like dt^2 to
+ * dt^3. */
+static double accurate_dt(mpm_sph *sph, double natural)
+{
+    const double allowed = mpm_sph_totals_tolerance(sph), least = natural / MOST_PARTS;
+    double dt = natural;
+    while (dt > least) {
+        sph->pass.foresight = 2 * dt;
+        if (mpm_sph_totals_most_error(sph, dt) <= allowed)
+            return dt;
+        mpm_pool_for(sph->run.pool, misfit_task, sph, sph->store.count ? sph->tasks : 0);
+        const double error = mpm_sph_totals_error(sph, dt);
+        if (error <= allowed)
+            return dt;
+        dt *= fmax(0.25, 0.95 * cbrt(allowed / error)); /* 0.25 also where the pressure overflows */
+    }
+    return least;
 }
 
 void mpm_sph_step_plan(void *self, mpm_step *step)
 {
     step->natural = mpm_sph_totals_automatic_dt(self);
     /* impacts are short: the held step does not remember them */
-    step->dt = fmin(step->natural, mpm_sph_totals_compression_dt(self));
+    step->dt = accurate_dt(self, step->natural);
 }
 
 /* Why the step cannot be taken. */
@@ -200,12 +226,21 @@ static mpm_reason refuse(const mpm_sph *sph)
     return reason;
 }
 
+/* The time for which forces act: from the middle of the last step to that of this one. A last step far beyond the bound
+ * of this state, in which particles were brought close together, does not count. */
+static double kick_time(const mpm_sph *sph, double dt)
+{
+    const double last = sph->run.dt > 0 ? sph->run.dt : dt;
+    return fmax(fmin((last + dt) / 2, mpm_sph_totals_bound(sph).dt), fmin(last, dt));
+}
+
 /* Moves particles in scratch. */
 mpm_status mpm_sph_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
     sph->pass.dt = step->dt;
+    sph->pass.kick = kick_time(sph, step->dt);
     sph->pass.body_force = sph->run.body_force;
     mpm_pool_for(sph->run.pool, kick_task, sph, sph->store.count ? sph->tasks : 0);
     *reason = refuse(sph);
@@ -267,7 +302,7 @@ mpm_status mpm_sph_step_commit(void *self, const mpm_step *step)
     mpm_sph *sph = self;
     const double start = mpm_clock_seconds();
     mpm_pool_for(sph->run.pool, write_chunk, sph, (sph->store.count + CHUNK - 1) / CHUNK);
-    keep_books(sph, step->dt);
+    keep_books(sph, sph->pass.kick);
     mpm_march_tick(&sph->run, step);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
     sph->record_pending = true;

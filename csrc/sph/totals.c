@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "base/real.h"
 #include "materials/fluid.h"
 #include "run/march.h"
@@ -68,6 +69,9 @@ static mpm_stable_dt bound_of_fluid(const mpm_sph *sph)
     for (int a = 0; a < settings->dim; a++)
         g2 += settings->gravity[a] * settings->gravity[a];
     tighten(&bound, 1.7 * h / c, MPM_LIMIT_WAVE);
+    if (sph->pass.repulsion > 0) /* a spring per close neighbour: up to 8 times its stiffness in a dense lattice */
+        tighten(&bound, 1 / sqrt(c * c / (1.7 * h) / (1.7 * h) + 2 * sph->pass.repulsion / pow(sph->pass.range, 2)),
+                MPM_LIMIT_WAVE);
     tighten(&bound, 0.1 * h * h / (largest_viscosity(sph) + sph->pass.alpha * h / (2 * (settings->dim + 2))),
             MPM_LIMIT_VISCOSITY);
     tighten(&bound, 0.5 * h / sqrt(sph->measure.speed2), MPM_LIMIT_MOTION);
@@ -88,23 +92,49 @@ mpm_stable_dt mpm_sph_totals_bound(const mpm_sph *sph)
     return bound;
 }
 
-/* The bound is that of the state before the step. A fluid of large gamma stiffens within the step, and the pressure of
- * that state acts for too long. The energy that appears in fast impacts follows (gamma + 1)/2 times the largest
- * compression in a step: 0.25 leaves 1 to 2 % of it, 0.12 less than 1 %. */
-static const double STIFFENING = 0.12;
+/* The energy that an automatic step may change by its errors, over that of the fluid; and the energy of a fluid, over
+ * M c^2, that is as good as none, so that a fluid at rest does not follow its round-off. */
+static const double EXACT = 2e-3, CALM = 1e-8, CALM_FLOAT = 1e-6;
 
-double mpm_sph_totals_room(const mpm_sph *sph)
+double mpm_sph_totals_tolerance(const mpm_sph *sph)
 {
-    const double gamma = MPM_VALUES(fluid, sph->material.values)->gamma;
-    return sph->settings.dt > 0 || !(gamma > 1) ? 0 : 2 * STIFFENING / (gamma + 1);
+    const mpm_sph_measure *m = &sph->measure;
+    const double mass = sph->mass * (double)sph->store.count;
+    const double calm = sph->settings.real_size == sizeof(float) ? CALM_FLOAT : CALM;
+    const double round_off = calm * mass * sph->wave_speed * sph->wave_speed;
+    double potential = mass * m->lowest; /* above the lowest particle */
+    for (int a = 0; a < sph->settings.dim; a++)
+        potential -= sph->settings.gravity[a] * m->mass_moment[a];
+    return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + round_off);
 }
 
-double mpm_sph_totals_compression_dt(const mpm_sph *sph)
+static size_t tasks_of(const mpm_sph *sph)
 {
+    return sph->store.count ? (size_t)sph->tasks : 0;
+}
+
+/* Energies are recorded with velocities half a step behind the positions: m a^2 dt^2/4 too much in the mean of both. */
+static double error_of_motion(const mpm_sph *sph, double dt)
+{
+    return 0.25 * dt * dt * MPM_EXACT_SUM(sph->errors, tasks_of(sph), pull2);
+}
+
+double mpm_sph_totals_error(const mpm_sph *sph, double dt)
+{
+    return error_of_motion(sph, dt) + MPM_EXACT_SUM(sph->errors, tasks_of(sph), misfit);
+}
+
+/* Pressure falls with J, so that the trapezoidal rule is wrong by |p_1 - p_0| |J_1 - J_0|/2 at most. */
+double mpm_sph_totals_most_error(const mpm_sph *sph, double dt)
+{
+    const double time = sph->pass.foresight, gamma = MPM_VALUES(fluid, sph->material.values)->gamma;
     double rate = 0;
-    for (ptrdiff_t t = 0; t < (sph->store.count ? sph->tasks : 0); t++)
-        rate = fmax(rate, sph->compression[t]);
-    return 1 / rate;
+    for (size_t t = 0; t < tasks_of(sph); t++)
+        rate = fmax(rate, sph->errors[t].rate);
+    const double J = fmin(sph->measure.least_J, 1) * exp(-rate * time);
+    const double slope = MPM_VALUES(fluid, sph->material.values)->bulk_modulus * pow(J, -gamma - 1); /* |dp/dJ| */
+    const double narrowing2 = MPM_EXACT_SUM(sph->errors, tasks_of(sph), narrowing2);
+    return error_of_motion(sph, dt) + 0.5 * sph->mass / sph->density * slope * time * time * narrowing2;
 }
 
 double mpm_sph_totals_automatic_dt(const mpm_sph *sph)

@@ -68,7 +68,8 @@ class Totals:
     kinetic : float
         With the affine term [J].
     elastic : float
-        Stored by deformation, a fluid's compression included [J].
+        Stored by deformation, a fluid's compression included; by SPH also what a fluid stores in the particles of
+        colliders that it reaches [J].
     gravitational : float
         −Σ m g·x [J].
     plastic_dissipation, viscous_dissipation : float or None

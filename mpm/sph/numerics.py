@@ -48,6 +48,10 @@ VISCOSITY = {
     "central": "Monaghan: Smoothed particle hydrodynamics. Rep. Prog. Phys. 68 (2005) 1703-1759. "
     "doi:10.1088/0034-4885/68/8/R01",
 }
+REPULSION = (
+    "after Monaghan: SPH without a tensile instability. J. Comput. Phys. 159 (2000) 290-311. "
+    "doi:10.1006/jcph.2000.6439"
+)
 XSPH = (
     "Monaghan: On the problem of penetration in particle methods. J. Comput. Phys. 82 (1989) 1-15. "
     "doi:10.1016/0021-9991(89)90032-6"
@@ -93,6 +97,15 @@ class Numerics(Leaving):
         "share of the neighbours' velocity",
         viewer=True,
         cites=lambda chosen: [("XSPH", XSPH)] * (chosen.xsph > 0),
+    )
+    repulsion: float = option(
+        0.0,
+        CORE.number("repulsion"),
+        "",
+        "of particles that come too close",
+        viewer=True,
+        left_out=0.0,
+        cites=lambda chosen: [("repulsion", REPULSION)] * (chosen.repulsion > 0),
     )
     tension: bool = option(False, Flag(), "", "stretched fluid pulls", viewer=True)
 

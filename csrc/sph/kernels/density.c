@@ -9,6 +9,7 @@
  */
 #include "materials/fluid.h"
 #include "sph/kernels/neighbours.h"
+#include "sph/kernels/repulsion.h"
 
 /* Sums W over a list, and keeps the entries in reach of a particle of the tile. */
 INLINE wide sum_kernel(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, const wide x[DIM], const int32_t *from,
@@ -38,17 +39,21 @@ INLINE wide sum_kernel(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, co
     return sum;
 }
 
-/* Sums over the parts of all clouds, whose ends move as entries leave. */
+/* Sums over the parts of all clouds, whose ends move as entries leave; `solid`: over those of colliders. */
 INLINE wide sum_parts(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, const mpm_sph_tile *tile,
-                      const mpm_sph_lists *lists, const wide x[DIM], size_t *length)
+                      const mpm_sph_lists *lists, const wide x[DIM], size_t *length, wide *solid)
 {
     int32_t *ends = lists->entries + tile->list, *entries = ends + pass->cloud_count;
     size_t kept = 0, begin = 0;
     wide sum = wide_set(0);
     for (int c = 0; c < pass->cloud_count; c++) {
         const size_t end = (size_t)ends[c];
-        if (end > begin)
-            sum += sum_kernel(pass, kernel, x, entries + begin, end - begin, entries, &kept);
+        if (end > begin) {
+            const wide part = sum_kernel(pass, kernel, x, entries + begin, end - begin, entries, &kept);
+            sum += part;
+            if (c >= MPM_SPH_COLLIDERS)
+                *solid += part;
+        }
         ends[c] = (int32_t)kept;
         begin = end;
     }
@@ -73,29 +78,44 @@ static void measure_fluid(const mpm_sph_pass *pass, const mpm_sph_tile *tile, co
         const int a = (c + 1) % 3, b = (c + 2) % 3;
         measure->angular_momentum[c] += pass->mass * wide_sum(valid * (place[a] * v[b] - place[b] * v[a]));
     }
+    wide fall = wide_set(0);
+    for (int a = 0; a < DIM; a++)
+        fall = wide_fma(wide_set((real)pass->gravity[a]), x[a], fall);
+    const double lowest = wide_largest(fall);
+    measure->lowest = lowest > measure->lowest ? lowest : measure->lowest;
     measure->kinetic += 0.5 * pass->mass * wide_sum(valid * v2);
     const double speed2 = wide_largest(v2);
     measure->speed2 = speed2 > measure->speed2 ? speed2 : measure->speed2;
 }
 
-/* Pressure, energy and wave speed by the law, for the records. */
-static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide density, const wide valid,
-                      mpm_sph_measure *measure)
+static struct law_evaluation evaluate(const mpm_sph_pass *pass, wide J)
 {
     const struct fluid law = fluid_prepare(MPM_VALUES(fluid, pass->material->values));
-    const wide zero = wide_set(0), s = wide_set(1) / density, J = wide_set((real)pass->density) * s;
     matrix still;
     for (int i = 0; i < DIM; i++)
         for (int j = 0; j < DIM; j++)
-            still.m[i][j] = zero;
-    const struct law_evaluation r = fluid_evaluate(&law, (struct law_state){.J = J}, still);
+            still.m[i][j] = wide_set(0);
+    return fluid_evaluate(&law, (struct law_state){.J = J}, still);
+}
+
+/* Pressure, energy and wave speed by the law, for the records. Forces derive from the energy of all particles, also of
+ * those of colliders, less the energy that the latter have without the fluid: `solid` is their density by particles of
+ * colliders alone. So particles of colliders that no fluid reaches add exactly 0. */
+static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide density, wide solid, const wide valid,
+                      mpm_sph_measure *measure)
+{
+    const wide s = wide_set(1) / density, J = wide_set((real)pass->density) * s;
+    const struct law_evaluation r = evaluate(pass, J);
+    wide energy = r.energy;
+    if (tile->cloud != MPM_SPH_FLUID)
+        energy -= evaluate(pass, wide_set((real)pass->density) * (wide_set(1) / solid)).energy;
     const wide P = -r.tau.m[0][0] / J * (s * s);
     real *records = (real *)pass->record + (size_t)tile->slot * MPM_SPH_RECORD;
     for (int q = 0; q < tile->count; q++) {
         records[q * MPM_SPH_RECORD + RECORD_P] = wide_lane(P, q);
         records[q * MPM_SPH_RECORD + RECORD_S] = wide_lane(s, q);
     }
-    measure->elastic += pass->mass / pass->density * wide_sum(valid * r.energy);
+    measure->elastic += pass->mass / pass->density * wide_sum(valid * energy);
     const double largest = wide_largest(J);
     if (tile->cloud == MPM_SPH_FLUID ||
         pass->boundary->colliders[tile->cloud - MPM_SPH_COLLIDERS].contact == MPM_STICKY)
@@ -107,10 +127,28 @@ static void apply_law(const mpm_sph_pass *pass, const mpm_sph_tile *tile, wide d
     measure->least_J = least < measure->least_J ? least : measure->least_J;
 }
 
+/* Is a particle in the domain? Particles of colliders have images beyond faces. */
+static bool is_inside(const mpm_sph_pass *pass, const real *record)
+{
+    bool inside = true;
+    for (int a = 0; a < DIM; a++)
+        inside = inside && record[RECORD_X + a] >= (real)pass->lower[a] && record[RECORD_X + a] < (real)pass->upper[a];
+    return inside;
+}
+
+/* The energy of the repulsion, by the list of a tile; of particles of colliders, with the fluid. */
+static double repulsion_of(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const mpm_sph_lists *lists,
+                           const wide x[DIM], wide valid)
+{
+    const int32_t *ends = lists->entries + tile->list, *entries = ends + pass->cloud_count;
+    const int last = tile->cloud == MPM_SPH_FLUID ? pass->cloud_count - 1 : MPM_SPH_COLLIDERS - 1;
+    return MPM_KERNEL(repulsion_energy)(pass, x, valid, entries, (size_t)ends[last]);
+}
+
 INLINE void run_task(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, ptrdiff_t task)
 {
     mpm_sph_lists *lists = &pass->lists[task];
-    mpm_sph_measure measure = {.least_J = 1e300};
+    mpm_sph_measure measure = {.least_J = 1e300, .lowest = -1e300};
     const wide factor = wide_set((real)(pass->mass * smoothing_value_factor(kernel, pass->h)));
     size_t used = 0;
     lists->full = false;
@@ -127,11 +165,15 @@ INLINE void run_task(const mpm_sph_pass *pass, const mpm_sph_kernel kernel, ptrd
         for (int a = 0; a < DIM; a++)
             x[a] = load_column(records, tile->count, RECORD_X + a);
         for (int q = 0; q < WIDTH; q++)
-            lanes[q] = q < tile->count;
+            lanes[q] = q < tile->count &&
+                       (tile->cloud == MPM_SPH_FLUID || is_inside(pass, records + q * MPM_SPH_RECORD));
         size_t length;
-        const wide density = factor * sum_parts(pass, kernel, tile, lists, x, &length);
+        wide solid = wide_set(0);
+        const wide density = factor * sum_parts(pass, kernel, tile, lists, x, &length, &solid);
         used += length;
-        apply_law(pass, tile, density, wide_load(lanes), &measure);
+        apply_law(pass, tile, density, factor * solid, wide_load(lanes), &measure);
+        if (pass->repulsion > 0)
+            measure.elastic += repulsion_of(pass, tile, lists, x, wide_load(lanes));
         if (tile->cloud == MPM_SPH_FLUID)
             measure_fluid(pass, tile, x, wide_load(lanes), &measure);
     }

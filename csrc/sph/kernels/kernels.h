@@ -53,8 +53,18 @@ typedef struct mpm_sph_lists {
 typedef struct mpm_sph_measure {
     double momentum[3], mass_moment[3], angular_momentum[3], kinetic, elastic;
     double speed2, wave2; /* the largest |v|^2 and c^2 [m2/s2] */
+    double lowest;        /* the largest potential of gravity, g . x [J/kg] */
     double least_J, largest_J; /* largest_J also of particles of sticky colliders: viscosity acts between both */
 } mpm_sph_measure;
+
+/** What decides how far a step changes the energy of a task: the sum of m a^2 of the forces by neighbours; how far work
+ *  by the trapezoidal rule differs from that of the law, and what bounds this difference. */
+typedef struct mpm_sph_error {
+    double pull2;      /* [N2/kg] */
+    double narrowing2; /* the sum of (dJ/dt)^2 [1/s2] */
+    double rate;       /* the largest |d ln rho/dt| [1/s] */
+    double misfit;     /* [J] */
+} mpm_sph_error;
 
 /** What a kick finds in a task. */
 typedef struct mpm_sph_kick {
@@ -70,6 +80,7 @@ typedef struct mpm_sph_pass {
     double h, mass;            /* smoothing length [m]; of a particle [kg] */
     double eta, nu;            /* dynamic [Pa s] and kinematic [m2/s] viscosity: what is constant; the other is 0 */
     double alpha, xsph;        /* artificial viscosity times the wave speed at rest [m/s]; share of velocities */
+    double repulsion, range;   /* eps c^2 [m2/s2], 0: none; the distance where it ends [m] */
     double density;            /* at rest [kg/m^d] */
     const mpm_material *material;
     double lower[3], upper[3]; /* the domain */
@@ -101,13 +112,14 @@ typedef struct mpm_sph_pass {
     mpm_sph_lists *lists;
     mpm_sph_measure *measures;
     double (*wall_force)[3];
-    double *compression;       /* [task] the largest rate over room, see `room` [1/s] */
-    double room;               /* by which a step may compress a particle beyond the density at which it resists; 0: any
-                                * amount, and no rates are found */
+    void *rate;                /* [slot] d ln rho/dt [1/s] */
+    mpm_sph_error *errors;     /* [task] */
+    bool finds_errors;         /* rates and errors are wanted */
+    double foresight;          /* time over which the rates are assumed to last [s] */
     mpm_sph_kick *kicks;
     mpm_boundary *boundary;
     mpm_collider_book *forces, *touches; /* [task][collider]: rates of impulse and torque; what the guard did */
-    double dt, gravity[3];               /* of the kick */
+    double dt, kick, gravity[3];         /* of the kick: time of the motion and of the forces [s] */
 } mpm_sph_pass;
 
 typedef struct mpm_sph_kernels {
@@ -128,8 +140,10 @@ typedef struct mpm_sph_kernels {
     void (*reflect)(const mpm_sph_pass *pass, int cloud, ptrdiff_t begin, ptrdiff_t end);
     /** Lists, densities and pressures, measures. */
     void (*density)(const mpm_sph_pass *pass, ptrdiff_t task);
-    /** Accelerations by neighbours. */
+    /** Accelerations by neighbours; with `finds_errors`, rates and all errors but `misfit`. */
     void (*force)(const mpm_sph_pass *pass, ptrdiff_t task);
+    /** `misfit` for the foresight, by the rates. */
+    void (*misfit)(const mpm_sph_pass *pass, ptrdiff_t task);
     /** Velocities and positions at the end of a step of size dt, not yet written to rows. */
     void (*kick)(const mpm_sph_pass *pass, ptrdiff_t task);
     /** Writes them to rows. */

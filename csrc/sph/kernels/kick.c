@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a step, symplectic Euler:
+ * The end of a step, leapfrog:
  *
- *     v <- v + dt (force + g + b)      x <- x + dt (v + drift)
+ *     v <- v + (dt' + dt)/2 (force + g + b)      x <- x + dt (v + drift)
+ *
+ * Velocities belong to the middle of steps, so that forces act from the middle of the last step, of size dt', to that
+ * of this one. As long as dt stays the same, this is symplectic Euler.
  *
  * A particle that would be beyond a wall changes places with its image, as in the mirrored whole; beyond a periodic
  * face it enters at the opposite one. Colliders (contact/collider.h) take velocity into them from what is inside.
@@ -51,9 +54,9 @@ INLINE void move(const mpm_sph_pass *pass, ptrdiff_t slot, mpm_collider_book *bo
     const real *force = (const real *)pass->force + slot * DIM, *drift = (const real *)pass->drift + slot * DIM;
     const double *b = pass->body_force ? pass->body_force + pass->clouds[MPM_SPH_FLUID].order[slot] * DIM : NULL;
     real *x = (real *)pass->next + slot * 2 * DIM, *v = x + DIM, travel2 = 0;
-    const real dt = (real)pass->dt;
+    const real dt = (real)pass->dt, kick = (real)pass->kick;
     for (int a = 0; a < DIM; a++)
-        v[a] = record[RECORD_V + a] + dt * (force[a] + (real)(pass->gravity[a] + (b ? b[a] : 0)));
+        v[a] = record[RECORD_V + a] + kick * (force[a] + (real)(pass->gravity[a] + (b ? b[a] : 0)));
     if (books)
         guard(pass, record, v, books);
     for (int a = 0; a < DIM; a++) {

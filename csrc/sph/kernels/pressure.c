@@ -7,6 +7,7 @@
  *     "central"    m 2 (d + 2) eta s_i s_j (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij       (keeps angular momentum)
  *     constant nu  nu (s_i + s_j)/2 in place of eta s_i s_j                         nu nabla^2 v
  *     artificial   m alpha c h (s_i + s_j)/2 (v_ij . x_ij)/(r^2 + 0.01 h^2) G x_ij     where v_ij . x_ij < 0
+ *     repulsion    of pairs that are too close, repulsion.h
  *     XSPH         v_i moves with v_i - xsph sum m (s_i + s_j)/2 W v_ij
  *     compression  d ln rho_i/dt = s_i m sum G x_ij . v_ij                       for the automatic step
  *
@@ -14,7 +15,7 @@
  * J. Comput. Phys. 82 (1989) 1.) Every pair is symmetric, so that momentum is conserved.
  */
 #include "materials/fluid.h"
-#include "sph/kernels/smoothing.h"
+#include "sph/kernels/repulsion.h"
 
 enum { INVISCID = -1 };
 
@@ -128,8 +129,11 @@ typedef void adder(const mpm_sph_pass *pass, const struct particles *i, const in
 static adder *adder_for(const mpm_sph_pass *pass, bool smooth)
 {
     const bool cubic = pass->kernel == MPM_SPH_CUBIC, extras = pass->alpha > 0 || pass->xsph > 0;
-    if (smooth || (pass->eta == 0 && pass->nu == 0 && !extras))
-        return pass->room > 0 ? (cubic ? cubic_closing : wendland_closing) : cubic ? cubic_inviscid : wendland_inviscid;
+    if (smooth || (pass->eta == 0 && pass->nu == 0 && !extras)) {
+        if (pass->finds_errors)
+            return cubic ? cubic_closing : wendland_closing;
+        return cubic ? cubic_inviscid : wendland_inviscid;
+    }
     if (pass->viscosity == MPM_SPH_VECTOR)
         return cubic ? (extras ? cubic_vector_extras : cubic_vector)
                      : extras ? wendland_vector_extras : wendland_vector;
@@ -185,10 +189,13 @@ static void add_part(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const s
     adder_for(pass, solid && pass->boundary->colliders[collider].contact != MPM_STICKY)(pass, i, list, count, &sums);
     for (int a = 0; a < DIM; a++) {
         sums.force[a] *= factor;
-        total[a] += sums.force[a];
         if (!solid)
             drift[a] += factor * sums.drift[a];
     }
+    if (pass->repulsion > 0)
+        MPM_KERNEL(repulsion_add)(pass, i->x, list, count, sums.force);
+    for (int a = 0; a < DIM; a++)
+        total[a] += sums.force[a];
     *closing += factor * sums.closing;
     if (c == MPM_SPH_IMAGES)
         enter_wall(tile, sums.force, pass->mass, pass->wall_force[task]);
@@ -196,25 +203,31 @@ static void add_part(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const s
         enter_collider(pass, tile, i, sums.force, collider, &pass->forces[(size_t)task * colliders + collider]);
 }
 
-/* The largest inverse of the time in which a particle of the tile is compressed by the room of a step. A fluid without
- * tension resists from its density at rest on. */
-static double closing_of(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const struct particles *i, wide closing)
+/* What the error of an automatic step follows from. */
+static void measure_error(const mpm_sph_pass *pass, const mpm_sph_tile *tile, const struct particles *i,
+                          const wide total[DIM], wide closing, mpm_sph_error *error)
 {
-    const bool tension = MPM_VALUES(fluid, pass->material->values)->tension > 0;
-    double most = 0;
-    for (int q = 0; q < tile->count; q++) {
-        const double s = (double)wide_lane(i->s, q), slack = tension ? 0 : 1 - 1 / (pass->density * s);
-        const double rate = s * (double)wide_lane(closing, q) / (pass->room + (slack > 0 ? slack : 0));
-        most = rate > most ? rate : most;
-    }
-    return most;
+    real lanes[MPM_SPH_MOST_LANES] __attribute__((aligned(64)));
+    for (int q = 0; q < WIDTH; q++)
+        lanes[q] = q < tile->count;
+    const wide valid = wide_load(lanes), rate = valid * i->s * closing;
+    const wide narrowing = wide_set((real)pass->density) * i->s * rate;
+    wide pull2 = wide_set(0);
+    for (int a = 0; a < DIM; a++)
+        pull2 = wide_fma(total[a], total[a], pull2);
+    const double most = wide_largest(wide_abs(rate));
+    error->pull2 += pass->mass * wide_sum(valid * pull2);
+    error->narrowing2 += wide_sum(narrowing * narrowing);
+    error->rate = most > error->rate ? most : error->rate;
+    wide_store(lanes, rate);
+    memcpy((real *)pass->rate + tile->slot, lanes, (size_t)tile->count * sizeof(real));
 }
 
 void MPM_KERNEL(pressure_task)(const mpm_sph_pass *pass, ptrdiff_t task)
 {
     const size_t colliders = pass->boundary->count;
     const mpm_sph_lists *lists = &pass->lists[task];
-    double most = 0;
+    mpm_sph_error error = {0};
     memset(pass->wall_force[task], 0, sizeof pass->wall_force[task]);
     if (colliders)
         memset(pass->forces + (size_t)task * colliders, 0, colliders * sizeof *pass->forces);
@@ -237,10 +250,8 @@ void MPM_KERNEL(pressure_task)(const mpm_sph_pass *pass, ptrdiff_t task)
                 ((real *)pass->force)[(tile->slot + q) * DIM + a] = wide_lane(total[a], q);
                 ((real *)pass->drift)[(tile->slot + q) * DIM + a] = wide_lane(drift[a], q);
             }
-        if (pass->room > 0) {
-            const double rate = closing_of(pass, tile, &i, closing);
-            most = rate > most ? rate : most;
-        }
+        if (pass->finds_errors)
+            measure_error(pass, tile, &i, total, closing, &error);
     }
-    pass->compression[task] = most;
+    pass->errors[task] = error;
 }

@@ -17,6 +17,7 @@ void MPM_KERNEL(cloud_images)(const mpm_sph_pass *pass, ptrdiff_t begin, ptrdiff
 void MPM_KERNEL(cloud_reflect)(const mpm_sph_pass *pass, int index, ptrdiff_t begin, ptrdiff_t end);
 void MPM_KERNEL(density_task)(const mpm_sph_pass *pass, ptrdiff_t task);
 void MPM_KERNEL(pressure_task)(const mpm_sph_pass *pass, ptrdiff_t task);
+void MPM_KERNEL(misfit_task)(const mpm_sph_pass *pass, ptrdiff_t task);
 void MPM_KERNEL(kick_task)(const mpm_sph_pass *pass, ptrdiff_t task);
 void MPM_KERNEL(kick_write)(const mpm_sph_pass *pass, ptrdiff_t begin, ptrdiff_t end);
 void MPM_KERNEL(kick_write_J)(const mpm_sph_pass *pass, ptrdiff_t begin, ptrdiff_t end);
@@ -34,6 +35,7 @@ const mpm_sph_kernels MPM_KERNEL(sph_table) = {
     .reflect = MPM_KERNEL(cloud_reflect),
     .density = MPM_KERNEL(density_task),
     .force = MPM_KERNEL(pressure_task),
+    .misfit = MPM_KERNEL(misfit_task),
     .kick = MPM_KERNEL(kick_task),
     .write = MPM_KERNEL(kick_write),
     .write_J = MPM_KERNEL(kick_write_J),
