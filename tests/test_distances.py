@@ -109,6 +109,22 @@ def test_normals_of_mapped_shapes_are_those_of_their_surface():
     assert np.abs(normal - slope).max() < 1e-6  # measured 1e-8
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_close_to_a_surface_the_normal_does_not_know_rounding(name):
+    """Nodes come as close to a moving surface as they like, and the normal turns what pushes them."""
+    shape = EXACT[name]
+    x = np.random.default_rng(5).uniform(-1, 1, (300, shape.dimension))
+    phi, normal = distance(shape, x)
+    onto = x - phi[:, None] * normal
+    on = np.abs(distance(shape, onto)[0]) < 1e-14  # a union knows a bound alone
+    far = [distance(shape, onto + side * normal)[1] for side in (1e-3, -1e-3)]
+    smooth = on & (np.abs(far[0] - far[1]).max(axis=1) < 1e-9)  # not beside a corner
+    assert smooth.sum() > 100
+    for aside in (1e-9, -1e-9, 1e-13, -1e-13):
+        close = distance(shape, onto + aside * normal)[1]
+        assert np.abs(close - far[0])[smooth].max() < 1e-14, aside  # measured 1.2e-15
+
+
 def test_a_point_in_the_middle_has_a_normal():
     for shape, x in (
         (Ball((0, 0, 0), 1), (0, 0, 0)),

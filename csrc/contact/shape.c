@@ -274,7 +274,7 @@ static double cylinder(const double *numbers, const double x[3], double normal[3
 static double polygon(const double *numbers, int64_t size, const double x[3], double normal[3])
 {
     double least = INFINITY, nearest[3] = {0}, edge_normal[3] = {0};
-    bool inside = false;
+    bool inside = false, at_edge = false;
     const double *p = numbers + size - 2;
     for (int64_t k = 0; k < size; p = numbers + k, k += 2) {
         const double *q = numbers + k;
@@ -286,6 +286,7 @@ static double polygon(const double *numbers, int64_t size, const double x[3], do
         const double distance2 = away[0] * away[0] + away[1] * away[1];
         if (distance2 < least) {
             least = distance2;
+            at_edge = along > 0 && along < 1;
             memcpy(nearest, away, sizeof away);
             edge_normal[0] = edge[1] / sqrt(length2);
             edge_normal[1] = -edge[0] / sqrt(length2);
@@ -295,6 +296,8 @@ static double polygon(const double *numbers, int64_t size, const double x[3], do
             inside = !inside;
     }
     const double distance = direction(nearest, inside ? -1 : 1, edge_normal, normal);
+    if (at_edge) /* close to it, little but rounding is left of `nearest` */
+        memcpy(normal, edge_normal, sizeof edge_normal);
     return inside ? -distance : distance;
 }
 
