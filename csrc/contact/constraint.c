@@ -18,6 +18,15 @@ static double split(const mpm_held_contact *contact, const double v[3], double t
     return normal;
 }
 
+/* Does the node move into a contact that does not hold it? */
+static bool enters(const mpm_held_contact *contact, const double v[3])
+{
+    double tangential[3], size = 0;
+    for (int a = 0; a < 3; a++)
+        size = fmax(size, fmax(fabs(v[a]), fabs(contact->surface[a])));
+    return split(contact, v, tangential) < -1e-12 * size;
+}
+
 static bool rubs(const mpm_held_contact *contact)
 {
     return contact->friction > 0 && contact->contact != MPM_STICKY;
@@ -25,12 +34,11 @@ static bool rubs(const mpm_held_contact *contact)
 
 void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3])
 {
-    double tangential[3];
     if (node->contacts == MPM_HELD_CONTACTS)
         return;
     mpm_held_contact *added = &node->contact[node->contacts++];
     *added = *contact;
-    added->active = contact->contact != MPM_SEPARATE || split(contact, v, tangential) < 0;
+    added->active = contact->contact != MPM_SEPARATE || enters(contact, v);
     added->sticks = contact->contact == MPM_STICKY;
 }
 
@@ -240,15 +248,6 @@ static bool revise_friction(mpm_held_contact *contact, const double v[3], double
     const bool changed = stuck != contact->sticks || differ(push, contact->push, tolerance * most);
     memcpy(contact->push, push, sizeof push);
     return changed;
-}
-
-/* Does the node move into a contact that does not hold it? */
-static bool enters(const mpm_held_contact *contact, const double v[3])
-{
-    double tangential[3], size = 0;
-    for (int a = 0; a < 3; a++)
-        size = fmax(size, fmax(fabs(v[a]), fabs(contact->surface[a])));
-    return split(contact, v, tangential) < -1e-12 * size;
 }
 
 /* Chooses the separate contacts of a node that hold in the next solve. */

@@ -482,6 +482,8 @@ static void separate_releases_what_pulls(void)
     share(&node, (double[]){0, 0, 0});
     assert(!mpm_constraint_revise(&node, 3, (double[]){0, 0, 1 - 1e-15}, 1, 1e-3)); /* rounding is no approach */
     assert(mpm_constraint_revise(&node, 3, (double[]){0, 0, 0.9}, 1, 1e-3) && node.directions == 1);
+    node = node_of(3, 1, &contact, (double[]){3, 0, 1 - 1e-15}); /* nor does it begin a contact */
+    assert(!node.contact[0].active && node.directions == 0);
 
     /* a slot: of two opposite faces one holds, the one that is pushed */
     const mpm_held_contact slot[] = {contact_of(MPM_SEPARATE, 0, 1, 0, 0), contact_of(MPM_SEPARATE, 0, -1, 0, 0)};
