@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vector.h"
+#include "contact/directions.h"
 
 /* The velocity relative to the surface: returns the normal speed, and writes the tangential velocity. */
 static double split(const mpm_held_contact *contact, const double v[3], double tangential[3])
@@ -45,22 +46,15 @@ void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, co
 /* Holds the part of a direction that is not held yet, with the speed `speed` along the whole direction. */
 static void hold(mpm_held_node *node, int dim, const double direction[3], double speed, int owner, bool is_normal)
 {
-    static const double LEAST = 1e-6; /* sine of the angle at which directions count as one */
-    double rest[3] = {direction[0], direction[1], direction[2]};
-    if (node->directions == dim)
+    double left[3];
+    const double length =
+        node->directions < dim ? mpm_directions_next(left, direction, node->direction, node->directions) : 0;
+    if (!(length > 0))
         return;
-    for (int k = 0; k < node->directions; k++) {
-        const double along = mpm_dot3(direction, node->direction[k]);
-        speed -= along * node->speed[k];
-        for (int a = 0; a < 3; a++)
-            rest[a] -= along * node->direction[k][a];
-    }
-    const double length = sqrt(mpm_dot3(rest, rest));
-    if (length < LEAST)
-        return;
+    for (int k = 0; k < node->directions; k++)
+        speed -= mpm_dot3(direction, node->direction[k]) * node->speed[k];
     const int k = node->directions++;
-    for (int a = 0; a < 3; a++)
-        node->direction[k][a] = rest[a] / length;
+    memcpy(node->direction[k], left, sizeof left);
     node->speed[k] = speed / length;
     node->owner[k] = owner;
     node->is_normal[k] = is_normal;
@@ -136,17 +130,13 @@ static bool rests(const mpm_held_contact *contact)
 static void share_held(mpm_held_node *node, const double impulse[3], double factor)
 {
     double rest[3] = {impulse[0], impulse[1], impulse[2]}, stuck[3] = {0}, pressure[MPM_HELD_CONTACTS] = {0}, borne = 0;
-    /* Each direction is what is left of a normal after the directions before it, so the last one belongs to the last
-     * normal alone, the one before it to two normals, and so on. */
     for (int k = node->directions - 1; k >= 0; k--) {
         mpm_held_contact *contact = &node->contact[node->owner[k]];
         const double *d = node->direction[k], *along = node->is_normal[k] ? contact->normal : d;
-        const double size = mpm_dot3(rest, d) / mpm_dot3(along, d);
+        const double size = mpm_directions_take(rest, along, d);
         const bool shared = !node->is_normal[k] && contact->contact != MPM_STICKY;
-        for (int a = 0; a < 3; a++) {
-            rest[a] -= size * along[a];
+        for (int a = 0; a < 3; a++)
             *(shared ? &stuck[a] : &contact->impulse[a]) += factor * size * along[a];
-        }
         if (node->is_normal[k])
             pressure[node->owner[k]] = size;
     }

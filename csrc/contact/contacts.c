@@ -6,13 +6,13 @@
 
 #include "base/vector.h"
 #include "contact/collision.h"
+#include "contact/directions.h"
 
 enum {
     MOST_ROUNDS = 8,   /* of friction and the normal impulses that depend on it */
     MOST_READINGS = 4, /* on the way to a surface whose distance is a bound alone */
 };
 static const double ROUNDING = 1e-12; /* of a velocity */
-static const double LEAST = 1e-6;     /* sine of the angle at which directions count as one */
 static const double FASTER = 4;       /* than surfaces move among each other: what they squeeze out is not faster */
 
 /* ---- which contacts there are ----------------------------------------------------------------------------------- */
@@ -157,21 +157,12 @@ static bool solve_set(const mpm_held_contact *contacts, unsigned set, const doub
     for (; set; set &= set - 1) {
         const int c = __builtin_ctz(set);
         const double *n = contacts[c].normal;
-        double d[3] = {n[0], n[1], n[2]};
-        for (int pass = 0; pass < 2; pass++) /* twice, so that the directions are orthogonal to round-off */
-            for (int k = 0; k < size; k++) {
-                const double along = mpm_dot3(d, direction[k]);
-                for (int a = 0; a < 3; a++)
-                    d[a] -= along * direction[k][a];
-            }
-        const double length = sqrt(mpm_dot3(d, d));
-        if (size == 3 || !(length > LEAST)) {
+        double d[3];
+        if (size == 3 || !(mpm_directions_next(d, n, direction, size) > 0)) {
             if (drops)
                 continue;
             return false;
         }
-        for (int a = 0; a < 3; a++)
-            d[a] /= length;
         const double change = (speed[c] - mpm_dot3(out->v, n)) / mpm_dot3(n, d);
         for (int a = 0; a < 3; a++) {
             out->v[a] += change * d[a];
@@ -180,15 +171,9 @@ static bool solve_set(const mpm_held_contact *contacts, unsigned set, const doub
         memcpy(direction[size], d, sizeof d);
         owner[size++] = c;
     }
-    /* The change is a sum of what the contacts give along their own normals, which are not orthogonal. The last
-     * direction is that of the last normal alone, and so on. */
-    for (int k = size - 1; k >= 0; k--) {
-        const double *n = contacts[owner[k]].normal;
-        const double pressure = mpm_dot3(rest, direction[k]) / mpm_dot3(n, direction[k]);
-        out->pressure[owner[k]] = pressure;
-        for (int a = 0; a < 3; a++)
-            rest[a] -= pressure * n[a];
-    }
+    /* the change is a sum of what the contacts give along their own normals */
+    for (int k = size - 1; k >= 0; k--)
+        out->pressure[owner[k]] = mpm_directions_take(rest, contacts[owner[k]].normal, direction[k]);
     return true;
 }
 
