@@ -20,7 +20,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/real.h"
 #include "mpm/rigid_impacts.h"
 
 enum { MOST_CONTACTS = 24, MOST_SWEEPS = 4000 };
@@ -189,26 +188,15 @@ static bool may_touch(const struct search *search, const mpm_rigid_sums *sums)
 
 static void compare_group(struct search *search, const mpm_group *group)
 {
-    const mpm_simulation *simulation = search->simulation;
-    const mpm_settings *settings = &simulation->settings;
-    const mpm_particles *p = &simulation->particles;
-    const mpm_rigid_body *motion = search->motion;
-    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    const size_t lanes = (size_t)search->simulation->particles.lanes, first = (size_t)group->first_tile * lanes;
+    mpm_rigid_place place;
     for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
         struct contact contact = {.arm = {0}};
-        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+        if (!mpm_rigid_motion_place(&place, search->simulation, search->motion, group, slot))
             continue;
-        for (size_t a = 0; a < dim; a++) {
-            const size_t index = mpm_particles_index(slot, a, dim, lanes);
-            const double x = mpm_real_at(p->column[MPM_COLUMN_X], index, p->real_size);
-            const double place = group->block[a] * mpm_block_side(p->dim) + x;
-            const double period = (double)mpm_walls_period(settings->walls, (int)a, settings->cells[a]);
-            const double cells = place - motion->block[a] * mpm_block_side(p->dim) - motion->place[a];
-            contact.at[a] =
-                settings->lower[a] + settings->dx * (place - (period > 0 ? period * floor(place / period) : 0));
-            contact.arm[a] = settings->dx * (cells - (period > 0 ? period * nearbyint(cells / period) : 0)) -
-                             search->body->centre[a];
-        }
+        memcpy(contact.at, place.in_domain, sizeof contact.at);
+        for (int a = 0; a < search->simulation->settings.dim; a++)
+            contact.arm[a] = place.in_body[a] - search->body->centre[a];
         compare_faces(search, &contact);
         compare_colliders(search, &contact);
     }

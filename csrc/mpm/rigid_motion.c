@@ -133,3 +133,26 @@ void mpm_rigid_motion_find(const mpm_body *body, double dt, mpm_rigid_body *moti
         motion->shift[a] = dt * motion->velocity[a];
     }
 }
+
+bool mpm_rigid_motion_place(mpm_rigid_place *place, const mpm_simulation *simulation, const mpm_rigid_body *motion,
+                            const mpm_group *group, size_t slot)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_particles *p = &simulation->particles;
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes;
+    const int64_t side = mpm_block_side(p->dim);
+    *place = (mpm_rigid_place){0};
+    if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+        return false;
+    for (size_t a = 0; a < dim; a++) {
+        const double x =
+            mpm_real_at(p->column[MPM_COLUMN_X], mpm_particles_index(slot, a, dim, lanes), p->real_size);
+        const double cells = (double)((group->block[a] - motion->block[a]) * side) + (x - motion->place[a]);
+        const double all = (double)(group->block[a] * side) + x;
+        const double period = (double)mpm_walls_period(settings->walls, (int)a, settings->cells[a]);
+        place->in_body[a] = settings->dx * (cells - (period > 0 ? period * nearbyint(cells / period) : 0));
+        place->in_domain[a] =
+            settings->lower[a] + settings->dx * (all - (period > 0 ? period * floor(all / period) : 0));
+    }
+    return true;
+}

@@ -26,6 +26,16 @@ mpm_body mpm_rigid_motion_body(const mpm_settings *settings, const mpm_rigid_sum
 /* The motion in a step of size dt. */
 void mpm_rigid_motion_find(const mpm_body *body, double dt, mpm_rigid_body *motion);
 
+/* Where a particle lies [m]: from the origin of its body, by its nearest image, and in the domain. */
+typedef struct mpm_rigid_place {
+    double in_body[3], in_domain[3];
+} mpm_rigid_place;
+
+/* Finds where the particle in a slot of a group lies. It lacks its remainder, less than a millionth of a cell. Returns
+ * false for an empty slot. */
+bool mpm_rigid_motion_place(mpm_rigid_place *place, const mpm_simulation *simulation, const mpm_rigid_body *motion,
+                            const mpm_group *group, size_t slot);
+
 /* Where the step takes a place less that place [m]. */
 static inline void mpm_rigid_motion_displace(double moved[3], const mpm_rigid_body *motion, const double at[3])
 {

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/real.h"
 #include "mpm/rigid_walls.h"
 
 enum { MOST_JOINT = 100, MOST_SEARCHES = 200 };
@@ -85,26 +84,14 @@ static void compare(struct contact *most, const mpm_settings *settings, const mp
     }
 }
 
-/* Positions lack their remainders here, less than a millionth of a cell. */
 static void compare_group(struct contact *most, const mpm_simulation *simulation, const mpm_rigid_body *motion,
                           const mpm_group *group)
 {
-    const mpm_settings *settings = &simulation->settings;
-    const mpm_particles *p = &simulation->particles;
-    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
-    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
-        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
-            continue;
-        double at[3] = {0};
-        for (size_t a = 0; a < dim; a++) {
-            const size_t index = mpm_particles_index(slot, a, dim, lanes);
-            const double x = mpm_real_at(p->column[MPM_COLUMN_X], index, p->real_size) - motion->place[a];
-            const double cells = (group->block[a] - motion->block[a]) * mpm_block_side(p->dim) + x;
-            const double period = (double)mpm_walls_period(settings->walls, (int)a, settings->cells[a]);
-            at[a] = settings->dx * (cells - (period > 0 ? period * nearbyint(cells / period) : 0));
-        }
-        compare(most, settings, motion, at);
-    }
+    const size_t lanes = (size_t)simulation->particles.lanes, first = (size_t)group->first_tile * lanes;
+    mpm_rigid_place place;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++)
+        if (mpm_rigid_motion_place(&place, simulation, motion, group, slot))
+            compare(most, &simulation->settings, motion, place.in_body);
 }
 
 static bool is_same(const struct contact *a, const struct contact *b)
