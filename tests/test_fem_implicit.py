@@ -111,7 +111,9 @@ def test_an_implicit_solve_that_does_not_converge():
     options = {"spacing": 0.1, "max_iterations": 2, "tolerance": 1e-10, **IMPLICIT}
     sim = fem.Simulation(scene, dt=0.1, **options)
     sim.particles.v[:] = np.sin(5 * sim.particles.x)
-    with pytest.raises(mpm.ConvergenceError, match="the implicit step was not solved") as caught:
+    with pytest.raises(
+        mpm.ConvergenceError, match=r"not solved at dt = 0.1 s.* more max_iterations or"
+    ) as caught:
         sim.step()
     assert sim.steps == 0 and caught.value.residuals[0] == 1 and caught.value.residuals[1] > 1e-10
     sim = fem.Simulation(scene, max_dt=0.1, **options)

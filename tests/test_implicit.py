@@ -543,6 +543,11 @@ def test_a_step_that_is_not_solved_raises_and_leaves_the_state():
     with pytest.raises(mpm.ConvergenceError):
         sim.step(1)
     assert sim.state_hash() == now
+    sim = dropped("implicit-euler", tolerance=1e-10, max_iterations=7, ratio=20)
+    with pytest.raises(
+        mpm.ConvergenceError, match=r"fell to 1.9e-09, where rounding.*: choose more max_iter"
+    ):
+        sim.step(1)
 
 
 def test_a_step_that_moves_too_far_is_refused_and_an_automatic_one_is_halved():

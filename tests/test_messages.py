@@ -41,6 +41,22 @@ def test_a_message_says_when_what_and_where(reason):
     assert "(first row" not in messages.message(12, 0.25, trouble(reason, FIELDS[0][0], first=-1))
 
 
+@pytest.mark.parametrize(
+    ("bits", "choices"),
+    [
+        (0, 'at dt = 0.001 s.*: choose dt="auto", a smaller dt or a larger tolerance'),
+        (1, "at every dt down to 0.001 s.*: choose a larger tolerance"),
+        (2, 'choose dt="auto", a smaller dt, more max_iterations or a larger tolerance'),
+        (3, "down to.*: choose more max_iterations or a larger tolerance"),
+        (4, "fell to 1e-09, where rounding .* not to tolerance = 1e-10.*: choose a larger tolerance"),
+        (8, 'positive definite.*: choose dt="auto", a smaller dt or projection="semidefinite"'),
+    ],
+)
+def test_a_step_that_was_not_solved_gets_choices_that_help(bits, choices):
+    text = messages.message(0, 0, trouble("not_converged", number=bits, values=(1e-9, 1e-10), first=-1))
+    assert re.search(f"{choices}$", text), text
+
+
 @pytest.mark.parametrize(("field", "words"), FIELDS)
 def test_a_value_that_was_written_is_named_with_its_range(field, words):
     assert f"{words} was written to 7 node(s)" in messages.message(0, 0, trouble("written_inverted", field))

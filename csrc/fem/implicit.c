@@ -270,6 +270,7 @@ static mpm_status solve_once(struct solve *solve, double *first2)
     const mpm_krylov found = mpm_krylov_solve(&system, begin, target2, fem->settings.max_iterations);
     fem->run.health[MPM_FEM_HEALTH_PRODUCTS] += found.products;
     fem->solver.residual = sqrt(found.residual.norm2 / fmax(*first2, DBL_MIN));
+    fem->solver.used_up = found.products >= fem->settings.max_iterations;
     visit(solve, fem->kernels->add, 0);
     return found.residual.norm2 <= target2 ? MPM_OK : MPM_NO_CONVERGENCE;
 }
@@ -322,4 +323,15 @@ mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *mot
     }
     report(&solve, collider_speed, motion);
     return MPM_OK;
+}
+
+mpm_status mpm_fem_implicit_report(mpm_fem *fem, double dt)
+{
+    mpm_trouble *trouble = &fem->run.trouble;
+    mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, MPM_NOT_CONVERGED, dt);
+    trouble->kind =
+        (fem->settings.dt > 0 ? 0 : MPM_UNSOLVED_AUTOMATIC) | (fem->solver.used_up ? MPM_UNSOLVED_ITERATIONS : 0);
+    trouble->value[0] = fem->solver.residual;
+    trouble->value[1] = fem->settings.tolerance;
+    return MPM_NO_CONVERGENCE;
 }

@@ -34,6 +34,7 @@ struct fem_solver {
     size_t held_capacity;
     int32_t *held_first; /* [chunks + 1] */
     double residual;     /* of the last solve */
+    bool used_up;        /* it took as many products as it may */
 };
 
 /** The parameters of elements that vary. */

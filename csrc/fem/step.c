@@ -139,7 +139,7 @@ mpm_status mpm_fem_step_report(void *self, mpm_reason reason, const mpm_step *st
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&fem->run, step->dt, mpm_fem_totals_bound(fem));
     if (reason == MPM_NOT_CONVERGED)
-        return mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, reason, step->dt);
+        return mpm_fem_implicit_report(fem, step->dt);
     if (reason == MPM_FEM_OUTSIDE)
         return mpm_fem_trouble_outside(fem, fem->next_x);
     if (reason == MPM_FEM_WOULD_INVERT || reason == MPM_FEM_WOULD_STIFFEN)

@@ -250,6 +250,7 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     const double last2 = krylov.residual.norm2;
     result->products = krylov.products;
     result->residual[1] = first.norm2 > 0 ? sqrt(last2 / first.norm2) : 0;
+    simulation->solver.solution.indefinite = krylov.indefinite;
     if (!isfinite(last2) || krylov.indefinite || last2 > goal * goal)
         return false;
     visit_nodes(simulation, MPM_NODES_TRY, MPM_GRID_VELOCITY, 1);
@@ -261,6 +262,12 @@ static bool solve_linear(struct solve *solve, mpm_newton *result)
     return true;
 }
 
+/* The relative rounding error of the energy. */
+static double energy_rounding(const mpm_settings *settings)
+{
+    return settings->real_size == sizeof(float) ? 1e-5 : 1e-13;
+}
+
 /* Backward Euler. `reference` is the first residual of the step, 0 before it is known; `unit` is the residual that
  * counts as 1, 0: the first one. */
 static bool solve_nonlinear(struct solve *solve, double *reference, double unit, mpm_newton *result)
@@ -270,7 +277,7 @@ static bool solve_nonlinear(struct solve *solve, double *reference, double unit,
         .self = solve, .system = system_of(solve), .evaluate = evaluate, .linearize = linearize, .accept = accept,
         .tolerance = settings->tolerance, .unit = unit,
         .floor = rounding_floor(solve->simulation, solve->dt), .lacks_energy = solve->simulation->lacks_energy,
-        .energy_rounding = settings->real_size == sizeof(float) ? 1e-5 : 1e-13,
+        .energy_rounding = energy_rounding(settings),
         .most = settings->max_iterations, .most_products = MOST_PRODUCTS,
     };
     *reference = mpm_newton_solve(&problem, *reference, *reference == 0, result);
@@ -418,4 +425,25 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     mpm_sweeps_blocks(simulation, enter_item, &call, simulation->grid.block_count);
     *report = mpm_sweeps_grid_finish(simulation, dt);
     return MPM_OK;
+}
+
+/* Near the minimum, energies differ by the square of the residual, so rounding hides the energy of a residual below the
+ * root of its error. */
+void mpm_implicit_report(const mpm_simulation *simulation, mpm_trouble *trouble)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_solution *solution = &simulation->solver.solution;
+    const mpm_newton *newton = &solution->newton;
+    const bool linear = simulation->integrator->linear;
+    double least = INFINITY;
+    for (int k = 0; k <= newton->iterations; k++)
+        least = fmin(least, newton->residual[k]);
+    const bool projects = settings->projection == MPM_PROJECTION_SEMIDEFINITE;
+    const bool used_up = newton->iterations == settings->max_iterations && newton->iterations < MPM_NEWTON_MOST;
+    trouble->kind = (settings->dt > 0 ? 0 : MPM_UNSOLVED_AUTOMATIC) |
+                    (!linear && used_up ? MPM_UNSOLVED_ITERATIONS : 0) |
+                    (!linear && least < sqrt(energy_rounding(settings)) ? MPM_UNSOLVED_ROUNDING : 0) |
+                    (linear && solution->indefinite && !projects ? MPM_UNSOLVED_INDEFINITE : 0);
+    trouble->value[0] = least;
+    trouble->value[1] = settings->tolerance;
 }

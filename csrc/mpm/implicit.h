@@ -15,6 +15,7 @@
 /** What the last solve did. */
 typedef struct mpm_solution {
     mpm_newton newton;    /* of the last solve between contacts */
+    bool indefinite;      /* the linear model alone: its system was not positive definite */
     double newtons, products, residual, backtracks; /* of the last step: the columns of the history */
 } mpm_solution;
 
@@ -37,6 +38,9 @@ void mpm_implicit_end(mpm_simulation *simulation);
 /** The grid pass of an implicit step, after P2G without stress. Errors: MPM_OUT_OF_MEMORY; MPM_NO_CONVERGENCE, and the
  *  copies of the grid are no longer those of the P2G. */
 mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_report *report);
+
+/** Adds what is known of a step that was not solved to its trouble. */
+void mpm_implicit_report(const mpm_simulation *simulation, mpm_trouble *trouble);
 
 /** The duration after which forces are evaluated: dt, or half of it. */
 double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt);

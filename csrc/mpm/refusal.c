@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "mpm/implicit.h"
 #include "mpm/state.h"
 #include "mpm/strays.h"
 #include "mpm/sweeps.h"
@@ -129,6 +130,8 @@ mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, con
     const mpm_status status = mpm_trouble_note(
         &simulation->run.trouble, reason == MPM_NOT_CONVERGED ? MPM_NO_CONVERGENCE : MPM_UNSTABLE, reason, dt);
     mpm_trouble *trouble = &simulation->run.trouble;
+    if (reason == MPM_NOT_CONVERGED)
+        mpm_implicit_report(simulation, trouble);
     if (reason == MPM_COLLIDER_TOO_FAST) {
         trouble->name = fastest_collider(simulation, &trouble->value[0])->name;
         if (simulation->settings.dt > 0)

@@ -19,7 +19,8 @@ enum {
                              * [s] */
     MPM_COLLIDER_TOO_FAST,  /* a collider near material would move too far: `name`, value[0] a bound of its speed there
                              * [m/s], value[1] the largest dt for it [s], 0 if none was found */
-    MPM_NOT_CONVERGED,      /* an implicit step was not solved */
+    MPM_NOT_CONVERGED,      /* an implicit step was not solved: `kind` has the bits of mpm_unsolved, value[0] the least
+                             * residual, value[1] the tolerance */
     MPM_LEFT_RANGE,         /* J left the range of the law `name`, or NULL */
     MPM_STATE_NOT_FINITE,   /* F or the history, after the return map of the user's law `name` */
     MPM_RESPONSE_NOT_FINITE, /* a stress, an energy or a modulus, by the law `name` */
@@ -30,6 +31,14 @@ enum {
     MPM_WRITTEN_NOT_STATE,  /* through a view: J of a solid, F of a fluid, or the history of another law */
     MPM_WRITTEN_TOGETHER,   /* through views: values that break a condition together, which `name` has in words */
     MPM_REASONS
+};
+
+/** What is known of an implicit step that was not solved. */
+enum mpm_unsolved {
+    MPM_UNSOLVED_AUTOMATIC = 1,  /* dt had been halved as often as it may */
+    MPM_UNSOLVED_ITERATIONS = 2, /* the iterations were used up, and there may be more */
+    MPM_UNSOLVED_ROUNDING = 4,   /* of what was left, rounding hides the energy */
+    MPM_UNSOLVED_INDEFINITE = 8  /* the system was not positive definite, and a setting projects it */
 };
 
 /** Set by a call that returns MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */

@@ -89,10 +89,26 @@ def collider_too_fast(t: Trouble) -> str:
 
 
 def not_converged(t: Trouble) -> str:
-    return (
-        f'the implicit step was not solved at dt = {t.dt:g} s and was not taken: choose dt="auto" or a smaller '
-        "dt, more max_iterations, or a larger tolerance"
-    )
+    """`number` has the bits of mpm_unsolved."""
+    automatic, iterations, rounding, indefinite = (bool(t.number & 2**bit) for bit in range(4))
+    least, tolerance = t.values
+    if automatic:
+        where, choices = f"at every dt down to {t.dt:g} s", []
+    else:
+        where, choices = f"at dt = {t.dt:g} s", ['dt="auto"', "a smaller dt"]
+    if rounding:  # which shorter steps have as well
+        what, choices = (
+            f"; its relative residual fell to {least:.2g}, where rounding hides energies, and not to",
+            [],
+        )
+        what += f" tolerance = {tolerance:g}"
+    elif indefinite:
+        what, choices = "; its system is not positive definite", [*choices, 'projection="semidefinite"']
+    else:
+        what = f"; its relative residual is {least:.2g}, tolerance = {tolerance:g}"
+    choices += ["more max_iterations"] * iterations + ["a larger tolerance"] * (not indefinite)
+    last = f" or {choices.pop()}" if len(choices) > 1 else ""
+    return f"the implicit step was not solved {where}{what}; {NOT_TAKEN}: choose {', '.join(choices)}{last}"
 
 
 def left_range(t: Trouble) -> str:
