@@ -56,6 +56,8 @@ class Law(TypedDict):
     history: list[HistoryField]
     reference: str  # citation of the law
 
+LARGEST_STRESS: float  # that a law returns, in double precision [Pa]
+
 def laws() -> list[Law]:
     """The registry of constitutive laws, in its order."""
 

@@ -2,6 +2,7 @@
  *
  * The extension module `mpm._core`: multi-phase initialisation, heap types, limited API of CPython 3.11.
  */
+#include "materials/bounds.h"
 #include "python/module.h"
 
 static PyObject *isas(PyObject *module, PyObject *unused)
@@ -80,6 +81,14 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject 
     return type;
 }
 
+static int add_number(PyObject *module, const char *name, double value)
+{
+    PyObject *number = PyFloat_FromDouble(value);
+    const int failed = !number || PyModule_AddObjectRef(module, name, number);
+    Py_XDECREF(number);
+    return failed;
+}
+
 static int module_exec(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
@@ -90,7 +99,8 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, mpm_sampling_methods) ||
         PyModule_AddFunctions(module, mpm_drawing_methods) ||
         PyModule_AddFunctions(module, mpm_python_collider_methods) ||
-        PyModule_AddFunctions(module, mpm_python_ode_methods))
+        PyModule_AddFunctions(module, mpm_python_ode_methods) ||
+        add_number(module, "LARGEST_STRESS", MPM_LARGEST_STRESS(false)))
         return -1;
     if (!(state->core_type = add_type(module, &mpm_python_core_spec, NULL)))
         return -1;
