@@ -136,6 +136,33 @@ def test_a_platform_takes_grains_along(turning):
         assert 0.13 < (moved - x)[:, 0].mean() < 0.145  # measured 0.1419
 
 
+@pytest.mark.parametrize(
+    ("integrator", "dtype"),
+    [
+        ("semi-implicit", "float64"),
+        ("semi-implicit", "float32"),
+        ("implicit-euler", "float32"),
+        ("linearly-implicit-euler", "float64"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*start inside the collider")
+def test_rounding_does_not_press_what_slides_without_force(integrator, dtype):
+    slope = np.arctan(0.37)
+    scene = mpm.Scene((0, 0), (4, 2))
+    scene.add_collider(HalfSpace((0, 0.3), (-np.sin(slope), np.cos(slope))), contact="separate", name="slope")
+    body = Box((0.5, 0), (1.2, 0.5)).rotate(slope, about=(0, 0)).translate((0.02, 0.31))
+    scene.add(body, SOFT, velocity=(np.cos(slope), np.sin(slope)))
+    options = {"integrator": integrator, "dtype": dtype, "dt": 5e-3}
+    fem = integrator.startswith("linearly")
+    sim = (
+        mpm.fem.Simulation(scene, spacing=1 / 16, **options)
+        if fem
+        else mpm.Simulation(scene, dx=1 / 16, **options)
+    )
+    sim.step(10)
+    assert not sim.history["impulse:slope"].any()
+
+
 def test_the_floor_bears_the_weight():
     """A soft cube falls onto a plane: all impulses are upwards, and add up to M g t + P."""
     scene = mpm.Scene((-2, -1, -2), (2, 2, 2), gravity=(0, -G, 0))

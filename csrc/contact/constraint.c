@@ -19,13 +19,13 @@ static double split(const mpm_held_contact *contact, const double v[3], double t
     return normal;
 }
 
-/* Does the node move into a contact that does not hold it? */
-static bool enters(const mpm_held_contact *contact, const double v[3])
+/* Does a node move into a contact that does not hold it, by more than rounding? */
+static bool enters(const mpm_held_node *node, const mpm_held_contact *contact, const double v[3])
 {
     double tangential[3], size = 0;
     for (int a = 0; a < 3; a++)
         size = fmax(size, fmax(fabs(v[a]), fabs(contact->surface[a])));
-    return split(contact, v, tangential) < -1e-12 * size;
+    return split(contact, v, tangential) < -node->rounding * size;
 }
 
 static bool rubs(const mpm_held_contact *contact)
@@ -39,7 +39,7 @@ void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, co
         return;
     mpm_held_contact *added = &node->contact[node->contacts++];
     *added = *contact;
-    added->active = contact->contact != MPM_SEPARATE || enters(contact, v);
+    added->active = contact->contact != MPM_SEPARATE || enters(node, contact, v);
     added->sticks = contact->contact == MPM_STICKY;
 }
 
@@ -249,7 +249,7 @@ static void revise_set(mpm_held_node *node, const double v[3], double m, const d
         const mpm_held_contact *contact = &node->contact[c];
         sticky |= contact->contact == MPM_STICKY;
         if (contact->contact == MPM_SEPARATE)
-            fits &= contact->active ? pressure[c] >= 0 : !enters(contact, v);
+            fits &= contact->active ? pressure[c] >= 0 : !enters(node, contact, v);
         for (int a = 0; a < 3 && contact->active; a++)
             without[a] -= pressure[c] / m * contact->normal[a];
     }
@@ -258,7 +258,7 @@ static void revise_set(mpm_held_node *node, const double v[3], double m, const d
     for (int c = 0; c < node->contacts; c++) {
         mpm_held_contact *contact = &node->contact[c];
         if (contact->contact == MPM_SEPARATE)
-            contact->active = contact->active ? pressure[c] >= 0 : enters(contact, v);
+            contact->active = contact->active ? pressure[c] >= 0 : enters(node, contact, v);
     }
 }
 

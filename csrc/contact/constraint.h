@@ -37,7 +37,14 @@ typedef struct mpm_held_node {
     int owner[3];           /* the contact that holds each direction */
     bool is_normal[3];      /* is the direction what is left of the normal of its owner? */
     double push[3];         /* sum of the friction impulses [N s] */
+    double rounding;        /* error of velocities, relative to them */
 } mpm_held_node;
+
+/** The error of velocities that come from sums over particles or elements, relative to them. */
+static inline double mpm_constraint_rounding(bool is_float)
+{
+    return is_float ? 1e-5 : 1e-12;
+}
 
 /** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_HELD_CONTACTS of them. */
 void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3]);

@@ -100,7 +100,8 @@ static double find_near(const mpm_fem *fem, ptrdiff_t first, ptrdiff_t end, doub
 static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
                                    const mpm_collider_book *books)
 {
-    mpm_held_node node = {.node = (int32_t)row};
+    const bool is_float = fem->settings.real_size == sizeof(float);
+    mpm_held_node node = {.node = (int32_t)row, .rounding = mpm_constraint_rounding(is_float)};
     mpm_held_contact contacts[MPM_MOST_CONTACTS];
     mpm_faces faces = {.walls = fem->boundary.walls};
     double x[3] = {0}, v[3] = {0};

@@ -45,6 +45,7 @@
  * for methods that need P(F) itself. Laws that are finite at det F <= 0 have it, so that inverted elements recover.
  */
 #pragma once
+#include "materials/bounds.h"
 #include "materials/laws.h"
 #include "math/elementary.h"
 #include "math/matrix.h"
@@ -168,7 +169,7 @@ INLINE void law_add_volumetric(struct law_tangent *t, const struct law_volume *v
 /** The nearest number that products with zeros and sums leave a number, also if the argument is infinite. NaN stays. */
 INLINE wide law_bounded(wide a)
 {
-    const wide bound = wide_set((real)(REAL_IS_FLOAT ? 1e30 : 1e290));
+    const wide bound = wide_set((real)MPM_LARGEST_STRESS(REAL_IS_FLOAT));
     return wide_max(-bound, wide_min(bound, a));
 }
 

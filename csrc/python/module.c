@@ -2,6 +2,7 @@
  *
  * The extension module `mpm._core`: multi-phase initialisation, heap types, limited API of CPython 3.11.
  */
+#include "materials/bounds.h"
 #include "mpm/memory/particles.h"
 #include "python/module.h"
 
@@ -81,10 +82,19 @@ static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject 
     return type;
 }
 
+static int add_double(PyObject *module, const char *name, double value)
+{
+    PyObject *number = PyFloat_FromDouble(value);
+    const int failed = !number || PyModule_AddObjectRef(module, name, number);
+    Py_XDECREF(number);
+    return failed;
+}
+
 /* Numbers of the core that the Python layer needs. */
 static int add_numbers(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "FEWEST_PERIODIC_CELLS", MPM_FEWEST_PERIODIC_CELLS) ||
+    return add_double(module, "LARGEST_STRESS", MPM_LARGEST_STRESS(false)) ||
+           PyModule_AddIntConstant(module, "FEWEST_PERIODIC_CELLS", MPM_FEWEST_PERIODIC_CELLS) ||
            PyModule_AddIntConstant(module, "GROUP_COLUMNS", MPM_SNAPSHOT_GROUP) ||
            PyModule_AddIntConstant(module, "BOOK_COLUMNS", MPM_SNAPSHOT_BOOK) ||
            PyModule_AddIntConstant(module, "BLOCK_SIDE_2D", mpm_block_side(2)) ||

@@ -21,7 +21,6 @@ from mpm.base._check import FloatArray
 from mpm.materials.varying import Varying, called, is_varying
 
 NEARLY_INCOMPRESSIBLE = 0.49
-CLIPPED = 1e290  # [Pa] at which law_bounded of csrc/materials/law.h holds a stress
 
 
 class Evaluation(NamedTuple):
@@ -411,7 +410,7 @@ def answers(tau: FloatArray, energy: FloatArray) -> npt.NDArray[np.bool_]:
 
     An energy may be NaN, which is none.
     """
-    sound = (np.abs(tau) < CLIPPED).all(axis=(1, 2))  # not where it is NaN
+    sound = (np.abs(tau) < _core.LARGEST_STRESS).all(axis=(1, 2))  # not where it is NaN
     return np.asarray(sound & ~np.isinf(energy), dtype=np.bool_)
 
 

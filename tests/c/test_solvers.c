@@ -375,7 +375,7 @@ static mpm_held_contact contact_of(mpm_contact contact, double x, double y, doub
 
 static mpm_held_node node_of(int dim, int count, const mpm_held_contact *contacts, const double v[3])
 {
-    mpm_held_node node = {0};
+    mpm_held_node node = {.rounding = mpm_constraint_rounding(false)};
     for (int c = 0; c < count; c++)
         mpm_constraint_add(&node, &contacts[c], v);
     mpm_constraint_fix(&node, dim);

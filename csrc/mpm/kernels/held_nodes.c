@@ -101,7 +101,7 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
             v[a] = (double)node[4 * n + a];
             at[a] = image ? image->at[a] : at[a];
         }
-        *next = (mpm_held_node){.node = n};
+        *next = (mpm_held_node){.node = n, .rounding = mpm_constraint_rounding(REAL_IS_FLOAT)};
         faces.held = faces_that_hold(at, pass->walls, pass->cells);
         find_contacts(pass, b, at, &faces, image, v, next);
         if (!next->contacts)
