@@ -89,7 +89,7 @@ static PyObject *new_user_law(PyObject *module, PyObject *args)
     PyObject *parameters, *fields;
     unsigned long long evaluate, context, map, map_context;
     int moduli, kinked;
-    static const mpm_parameter density = {"density", "kg/m3", 0, INFINITY, true, true, "initial density"};
+    static const mpm_parameter density = {.name = "density", "kg/m3", 0, INFINITY, true, true, "initial density"};
     user_law *user = PyMem_Calloc(1, sizeof *user);
     if (!user)
         return PyErr_NoMemory();
