@@ -144,8 +144,8 @@ NOINLINE void hardening_add_gain(const struct hardening *h, wide strain, wide *r
 INLINE wide hardening_radius(const struct hardening *h, wide strain)
 {
     wide radius = wide_fma(h->slope, strain, h->yield);
-    if (h->is_curved) {
-        wide whole = radius;
+    if (__builtin_expect(h->is_curved, 0)) {
+        wide whole = radius; /* in memory, as for all calls */
         hardening_add_gain(h, strain, &whole);
         radius = whole;
     }

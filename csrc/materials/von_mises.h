@@ -105,12 +105,17 @@ INLINE wide von_mises_excess(const struct von_mises *law, wide length, wide befo
 /* The flow g of a step, and by how much the excess falls per g at its end. */
 INLINE wide von_mises_flow(const struct von_mises *law, wide excess, wide before, wide dt, wide *stiffness)
 {
-    *stiffness = law->stiffness;
+    wide fall = law->stiffness;
     if (law->is_viscous)
-        *stiffness += law->twice_viscosity / dt;
-    wide flow = excess / *stiffness;
-    if (law->hardening.is_curved)
-        hardening_solve(&law->hardening, before, excess, stiffness, &flow);
+        fall += law->twice_viscosity / dt;
+    wide flow = excess / fall;
+    if (__builtin_expect(law->hardening.is_curved, 0)) {
+        wide end = fall, found; /* in memory, as for all calls */
+        hardening_solve(&law->hardening, before, excess, &end, &found);
+        fall = end;
+        flow = found;
+    }
+    *stiffness = fall;
     return flow;
 }
 

@@ -151,7 +151,9 @@ class Table(Hardening):
                 raise ValueError(f"strains[{k}] = {value!r}: must be > {before!r}")
         for k, (before, value) in enumerate(pairwise((0.0, *self.stresses))):
             if not (value >= before and value > 0):
-                raise ValueError(f"stresses[{k}] = {value!r}: must be {f'>= {before!r}' if k else '> 0'} [Pa]")
+                raise ValueError(
+                    f"stresses[{k}] = {value!r}: must be {f'>= {before!r}' if k else '> 0'} [Pa]"
+                )
 
     def _parameters(self) -> dict[str, float]:
         found: dict[str, float] = {}
