@@ -5,6 +5,7 @@ import pytest
 
 import mpm
 from mpm import integrators, materials, shapes
+from mpm.sph import operators
 
 SOLID = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
 FILL = 1e20  # what many files have in place of a missing value
@@ -46,6 +47,7 @@ def write(sim):
 TRIANGLE = [[0.2, 0.2], [0.8, 0.2], [0.5, 0.8]]
 CORNERS = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
 FACES = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
+APART = [np.ones(3), np.ones(3), 0.1, operators.neighbours(TRIANGLE, 0.1)]  # what operators take after A
 CASES = {
     "lower": lambda: mpm.Scene(hidden([0.0, 0]), (1, 1)),
     "velocity": lambda: simulation(velocity=hidden([1.0, FILL])),
@@ -69,6 +71,9 @@ CASES = {
             law=materials.NeoHookean(E=lambda x: 1e4 + x[:, 0], nu=0.3, density=1000), make=mpm.fem.Simulation
         )
     ),
+    "period": lambda: operators.neighbours(TRIANGLE, 0.1, period=hidden([1.0, FILL])),
+    "r": lambda: operators.kernel(hidden([0.0, FILL]), 0.1, 2),
+    "A": lambda: operators.laplacian(hidden([0.0, 0, FILL]), *APART),
     "fixed": lambda: integrators.MassSpring([1.0, 1], [[0, 1]], 1.0, 1.0, fixed=hidden([0, 1])),
 }
 

@@ -187,6 +187,33 @@ def test_the_plain_laplacian_of_a_wave():
         operators.laplacian(np.stack([A, A], axis=1), m, rho, h, pairs, plain=True, central=True)
 
 
+def test_operators_refuse_pairs_of_others():
+    x = np.random.default_rng(0).random((9, 2))
+    pairs = operators.neighbours(x, 0.2)
+    for sums in (operators.gradient, operators.laplacian):
+        with pytest.raises(TypeError, match=r"pairs = .*: must be what neighbours"):
+            sums(np.ones(9), np.ones(9), np.ones(9), 0.2, tuple(pairs))
+        with pytest.raises(
+            ValueError, match="pairs: name particle 8, of 5; must be those of the same particles"
+        ):
+            sums(np.ones(5), np.ones(5), np.ones(5), 0.2, pairs)
+    with pytest.raises(ValueError, match=r"pairs: .* of 5"):
+        operators.divergence(np.ones((5, 2)), np.ones(5), np.ones(5), 0.2, pairs)
+    with pytest.raises(ValueError, match=r"pairs: .* of 5"):
+        operators.density(x[:5], np.ones(5), 0.2, pairs)
+
+
+def test_periodic_neighbours_are_of_one_period():
+    """Images are those of one period to either side: particles 2.4 periods apart would miss each other."""
+    x = np.array([[0.1, 0.5], [2.5, 0.5], [1.05, 0.5]])
+    with pytest.raises(
+        ValueError, match=r"x: spans 2\.4 m along x, where the period is 1 m; must be within one period"
+    ):
+        operators.neighbours(x, 0.1, period=(1, np.inf))
+    near = operators.neighbours(x - np.floor(x), 0.1, period=(1, np.inf))
+    assert near.i.tolist() == [0, 0, 1, 2, 2] and near.j.tolist() == [0, 2, 1, 0, 2]
+
+
 def test_operators_of_polynomials():
     """On a periodic lattice, of sin(2 pi x): gradient and Laplacian to a few percent, and exactly 0 of a constant."""
     n, h = 40, 1.99 / 40

@@ -126,7 +126,7 @@ def neighbours(x: npt.ArrayLike, h: float, *, period: npt.ArrayLike | None = Non
     Parameters
     ----------
     x : array_like, shape (n, d)
-        Positions [m].
+        Positions [m]; along a periodic axis, no two are farther apart than the period.
     h : float
         Smoothing length [m].
     period : array_like, shape (d,), optional
@@ -138,11 +138,15 @@ def neighbours(x: npt.ArrayLike, h: float, *, period: npt.ArrayLike | None = Non
     """
     points = _check.array("x", x, (None, None))
     reach, d = 2 * _check.number("h", h, low=0, low_open=True, unit="m"), points.shape[1]
-    lengths = np.full(d, np.inf) if period is None else np.asarray(period, dtype=np.float64)
-    if lengths.shape != (d,) or not (lengths >= 2 * reach).all():
-        raise ValueError(
-            f"period = {_check.shown(period)}: must be of shape ({d},) and >= 4h = {2 * reach:g}"
-        )
+    lengths = np.full(d, np.inf) if period is None else _check.array("period", period, (d,), finite=False)
+    if not (lengths >= 2 * reach).all():
+        raise ValueError(f"period = {_check.shown(period)}: must be >= 4h = {2 * reach:g} along every axis")
+    for axis, spread in enumerate(np.ptp(points, axis=0) if len(points) else ()):
+        if spread > lengths[axis]:
+            raise ValueError(
+                f"x: spans {spread:g} m along {'xyz'[axis]}, where the period is {lengths[axis]:g} m; must be "
+                "within one period: x - period*np.floor(x/period) is"
+            )
     found = [_pairs(points, points, reach, np.zeros(d))]
     turns = [(0,) if math.isinf(length) else (-1, 0, 1) for length in lengths]
     for turn in itertools.product(*turns):
@@ -160,7 +164,8 @@ def density(
     """ρ_i = Σ m_j W_ij with j = i, shape (n,) [kg/m^d], of particles at x (n, d) with masses (n,)."""
     points = _check.array("x", x, (None, None))
     m = _check.array("mass", mass, (len(points),))
-    return _sum(pairs, len(points), m[pairs.j] * kernel(_length(pairs.apart), h, points.shape[1], kind=kind))
+    j = _of(pairs, len(points)).j
+    return _sum(pairs, len(points), m[j] * kernel(_length(pairs.apart), h, points.shape[1], kind=kind))
 
 
 def gradient(
@@ -176,7 +181,7 @@ def gradient(
     """∇A, shape (n, d), of a scalar A (n,); plain, or symmetric, see the head of this module."""
     rho = _check.array("density", density, (None,))
     a, m = _check.array("A", A, rho.shape), _check.array("mass", mass, rho.shape)
-    i, j = pairs.i, pairs.j
+    i, j, _ = _of(pairs, len(rho))
     weight = m[j] / rho[j] * a[j]
     if _check.flag("symmetric", symmetric):
         weight = rho[i] * m[j] * (a[i] / rho[i] ** 2 + a[j] / rho[j] ** 2)
@@ -194,8 +199,8 @@ def divergence(
 ) -> FloatArray:
     """∇·A, shape (n,), of a vector A (n, d)."""
     rho = _check.array("density", density, (None,))
-    a, m = _check.array("A", A, (len(rho), pairs.apart.shape[1])), _check.array("mass", mass, rho.shape)
-    i, j = pairs.i, pairs.j
+    i, j, apart = _of(pairs, len(rho))
+    a, m = _check.array("A", A, (len(rho), apart.shape[1])), _check.array("mass", mass, rho.shape)
     along = ((a[i] - a[j]) * kernel_gradient(pairs.apart, h, kind=kind)).sum(axis=1)
     return _sum(pairs, len(rho), -m[j] / rho[i] * along)
 
@@ -214,15 +219,15 @@ def laplacian(
     """∇²A of a scalar (n,) or a vector (n, d), component by component; central: of a velocity without divergence.
 
     The plain sum is the derivative of the interpolated A. Of a constant A it is not 0: it leaves A Σ m_j/ρ_j ∇²W_ij,
-    which does not decrease with h while h over the spacing stays the same. So methods take the other forms, which
-    see differences alone; forces of the plain one do not conserve momentum either.
+    which grows as 1/h² while h over the spacing stays the same (on a lattice in 2-D with h of two spacings, −0.013 A/h²
+    with the cubic spline, −0.34 A/h² with Wendland's function). So methods take the other forms, which see differences
+    alone; forces of the plain one do not conserve momentum either.
     """
     rho = _check.array("density", density, (None,))
-    d = pairs.apart.shape[1]
-    given = np.asarray(A, dtype=np.float64)
-    a = _check.array("A", A, (len(rho), d) if central or given.ndim == 2 else rho.shape)
+    i, j, apart = _of(pairs, len(rho))
+    d, r2 = apart.shape[1], (apart**2).sum(axis=1)
+    a = _check.array("A", A, (len(rho), d) if central or np.ndim(A) == 2 else rho.shape)
     m = _check.array("mass", mass, rho.shape)
-    i, j, r2 = pairs.i, pairs.j, (pairs.apart**2).sum(axis=1)
     if _check.flag("plain", plain):
         if _check.flag("central", central):
             raise ValueError("plain = True: must be False with central=True")
@@ -240,6 +245,15 @@ def laplacian(
 # ---- the pieces -----------------------------------------------------------------------------------------------------
 
 
+def _of(pairs: object, n: int) -> Pairs:
+    """The pairs, which must be those of n particles."""
+    if not isinstance(pairs, Pairs):
+        raise _check.wrong_type("pairs", pairs, "what neighbours(x, h) returns")
+    if len(pairs.i) and (most := int(pairs.i.max())) >= n:
+        raise ValueError(f"pairs: name particle {most}, of {n}; must be those of the same particles")
+    return pairs
+
+
 def _scaled(r: npt.ArrayLike, h: float, dimension: int, kind: str) -> tuple[FloatArray, float]:
     """q = r/h, and the factor of W."""
     length = _check.number("h", h, low=0, low_open=True, unit="m")
@@ -251,6 +265,7 @@ def _scaled(r: npt.ArrayLike, h: float, dimension: int, kind: str) -> tuple[Floa
     }
     if not factors[chosen][d - 1]:
         raise ValueError("dimension = 1: kind='wendland' is for 2 and 3 dimensions; must be 2 or 3")
+    _check.refuse_masked("r", r)
     return np.asarray(r, dtype=np.float64) / length, factors[chosen][d - 1] / length**d
 
 
