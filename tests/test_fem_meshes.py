@@ -20,6 +20,22 @@ from mpm.shapes import cells as cells_module
 
 
 @every_dim
+def test_the_doctor_knows_meshes_of_another_volume_than_their_shape(d):
+    """Of a ball 3.2 cells wide, 1.11 times as large (2-D) and 1.34; not of a box, also with an F."""
+    spacing, law = 1 / 16, M.Corotated(E=1e4, nu=0.3, density=1000)
+    for shape, F, factor in (
+        (mpm.shapes.Ball([0.5] * d, 0.1), None, (1.11, 1.34)[d - 2]),
+        (mpm.shapes.Box([0.1] * d, [0.7] * d), np.diag([1.1, 0.7, 1.0][:d]), None),
+    ):
+        scene = mpm.Scene([0] * d, [1] * d)
+        scene.add(shape, law, F=F)
+        found = [one for one in mpm.doctor(fem.Simulation(scene, spacing=spacing)) if one.topic == "volume"]
+        assert [one.good for one in found] == ([False] if factor else [])
+        if factor:
+            assert f"has {factor} times the volume of its shape" in found[0].words
+
+
+@every_dim
 def test_lattices_are_meshed(d):
     box = fem.mesh(mpm.shapes.Box([0.1] * d, [1] * d), 0.32)
     volume = np.abs(np.linalg.det(box.vertices[box.cells[:, 1:]] - box.vertices[box.cells[:, :1]]))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mpm.solver.checkup import Finding, Looks
 
 CRUSHED = 0.2  # J of an element: its law is far from what it was made for
+VOLUME = 0.05  # error of the volume of a mesh, and so of the mass of its body
 
 
 class ElementLooks(Looks):
@@ -25,6 +26,22 @@ class ElementLooks(Looks):
     def parameters(self) -> Any:
         """The elements have them."""
         return self.sim.elements
+
+    def width(self) -> Iterator[Finding]:
+        """And the volume of the mesh against that of the shape."""
+        yield from super().width()
+        scene = self.sim.scene
+        bodies = {body.name: body for body in scene.bodies}
+        for part in self.sim._parts:
+            body = bodies[part.name]
+            whole = body.volume(scene.lower, scene.upper)
+            if whole is None:
+                continue
+            J = 1.0 if body.F is None else float(np.linalg.det(np.asarray(body.F)))
+            error = part.volume * J / whole.value - 1
+            if abs(error) > VOLUME + whole.error:
+                words = f"the mesh of {part.name!r} has {1 + error:.3g} times the volume of its shape, and so the mass"
+                yield Finding("volume", False, f"{words}: choose a smaller spacing, or a mesh of your own")
 
     def inside(self) -> Iterator[Finding]:
         """Compression of the elements."""

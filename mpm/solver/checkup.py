@@ -69,10 +69,11 @@ def doctor(sim: SolverBase) -> Report:
     Returns
     -------
     Report
-        A tuple of `Finding`, printed as text: resolution of the bodies; particles per cell, by SPH the density, by
-        finite elements their compression; the time step against its bound, thin colliders, fast colliders and such that
-        close a narrow gap, fast particles, and the load against the stiffness. Of `mpm.Simulation` also solids that
-        hardly change their volume, ν >= 0.45, without F-bar.
+        A tuple of `Finding`, printed as text: the resolution of the bodies; particles per cell (SPH: the density;
+        finite elements: their compression, and volumes of meshes that differ from those of the shapes by more than
+        5 %); the time step against its bound; colliders that are thin, fast, or close a narrow gap; fast particles;
+        the load against the stiffness. With `mpm.Simulation` also solids that hardly change their volume, ν >= 0.45,
+        without F-bar.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def doctor(sim: SolverBase) -> Report:
     Examples
     --------
     >>> mpm.doctor(sim)  # doctest: +SKIP
-    ok   resolution  the smallest body, 'ball', is 12.8 cells wide
+    ok   resolution  the narrowest body, 'ball', is 12.8 cells wide
     """
     looks = getattr(type(sim), "_looks", None)
     if not isinstance(sim, SolverBase) or looks is None:
@@ -313,7 +314,7 @@ class GridLooks(Looks):
                 continue
             nu = self.largest_nu(k, material)
             if LOCKING <= nu < 0.5 - 1e-9:  # fluids have 0.5
-                words = f"{type(material).__name__}: nu = {nu:.4g}, its volume hardly changes, and it is too stiff"
+                words = f"{type(material).__name__}: nu = {nu:.6g}, its volume hardly changes, and it is too stiff"
                 mend = "choose f_bar=True" + (
                     "" if chosen.integrator.name == "explicit" else ", which needs explicit steps"
                 )
