@@ -27,8 +27,8 @@ class Rigid(Material):
 
     Contacts with walls, colliders and other bodies act on the grid, as for any material. There the particles carry
     the field ``reaction``, the stress [Pa] that keeps them with their body (``compute("stress")`` has it, too). It is
-    as stiff as the time step allows, and has no energy: a body that falls on a floor springs back with less than half
-    of its speed (a wall or collider with a `restitution` throws it back by Newton's law, `Wall`), and penetrates
+    as stiff as the time step allows, and has no energy: a body that falls on a floor springs back with about half of
+    its speed or less (a wall or collider with a `restitution` throws it back by Newton's law, `Wall`), and penetrates
     other bodies by a fraction of a cell, the less the smaller the step. It has no waves, so it bounds no time step;
     ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most 0.02 √(dx/|g|). A light body that
     carries a dense one needs smaller steps: if the largest density is R times the least one of rigid bodies, both

@@ -49,7 +49,7 @@ class Wall:
         cells (cubic kernel: 2, linear kernel: 1). `friction` then takes at most `friction` times the impulse of the
         impact. With 1 and without friction, an impact keeps the energy. A body that meets several surfaces at once
         has the least e of theirs. Bodies slower than what they gain in four steps of free fall, or in a fall by
-        dx/100, come to rest as with 0. Default 0: a body springs back with 0.2 to 0.45 of its speed, by the nodes
+        dx/100, come to rest as with 0. Default 0: a body springs back with 0.15 to 0.55 of its speed, by the nodes
         alone. Other materials have no use for e, because only their layer at the face would rebound and soon meet
         the rest: elastic bodies rebound by their own elasticity. A scene without rigid bodies raises.
 
