@@ -14,15 +14,18 @@
 /* The rows of a line of nodes, in whole registers. */
 #define LINE_REALS (((4 * ARENA_SIDE) + WIDTH - 1) / WIDTH * WIDTH)
 
-/* Lowers `least`, where component `axis` counts, to v(next) - v of the nodes of a line; `next` lies `stride` reals
- * behind. `counts`: 1 or 0 per real. Reads beyond the line find other lines or nodes without mass. */
-INLINE void least_difference(const real *line, ptrdiff_t stride, const real *counts, int axis, wide *least)
+/* Lowers `least`, where component `axis` counts, to v(next) - v of the nodes of a line, `both_ways` to -|v(next) - v|;
+ * `next` lies `stride` reals behind. `counts`: 1 or 0 per real. Reads beyond the line find other lines or nodes without
+ * mass. */
+INLINE void least_difference(const real *line, ptrdiff_t stride, const real *counts, int axis, const bool both_ways,
+                             wide *least)
 {
 #if defined(MPM_ONE_LANE)
     for (int n = 0; n < 4 * ARENA_SIDE; n += 4) {
         const real *node = line + n, *next = node + stride;
+        const real difference = next[axis] - node[axis];
         if (counts[n] > 0 && node[3] > 0 && next[3] > 0)
-            *least = wide_min(next[axis] - node[axis], *least);
+            *least = wide_min(both_ways && difference > 0 ? -difference : difference, *least);
     }
 #else
     (void)axis;
@@ -30,13 +33,14 @@ INLINE void least_difference(const real *line, ptrdiff_t stride, const real *cou
     for (int n = 0; n < LINE_REALS; n += WIDTH) {
         const wide v = wide_load_any(line + n), next = wide_load_any(line + n + stride);
         const mask both = wide_less(zero, part_mass(v)) & wide_less(zero, part_mass(next));
-        *least = wide_min(wide_select(both, (next - v) * wide_load(counts + n), zero), *least);
+        const wide difference = (next - v) * wide_load(counts + n);
+        *least = wide_min(wide_select(both, both_ways ? -wide_abs(difference) : difference, zero), *least);
     }
 #endif
 }
 
-/* How much the nodes of a group approach each other along each axis, at most [m/s]. */
-INLINE void approach_of_nodes(const mpm_group *group, const real *velocity, double approach[3])
+/* How much the nodes of a group approach each other along each axis, at most, or `both_ways` also part [m/s]. */
+INLINE void approach_of_nodes(const mpm_group *group, const real *velocity, const bool both_ways, double approach[3])
 {
     real nodes[ARENA_REALS] __attribute__((aligned(64))) = {0};
     real inner[2][LINE_REALS] __attribute__((aligned(64))) = {{0}}; /* all nodes of a line; all but the last */
@@ -56,10 +60,10 @@ INLINE void approach_of_nodes(const mpm_group *group, const real *velocity, doub
         for (int j = first[1]; j <= last[1]; j++) {
             const real *at = nodes + ARENA_SLACK + i * slab + j * line;
             if (DIM == 3 && i < last[0])
-                least_difference(at, stride[0], inner[0], 0, &least[0]);
+                least_difference(at, stride[0], inner[0], 0, both_ways, &least[0]);
             if (j < last[1])
-                least_difference(at, stride[DIM - 2], inner[0], DIM - 2, &least[DIM - 2]);
-            least_difference(at, stride[DIM - 1], inner[1], DIM - 1, &least[DIM - 1]);
+                least_difference(at, stride[DIM - 2], inner[0], DIM - 2, both_ways, &least[DIM - 2]);
+            least_difference(at, stride[DIM - 1], inner[1], DIM - 1, both_ways, &least[DIM - 1]);
         }
     for (int a = 0; a < DIM; a++) {
         approach[a] = 0;
@@ -71,10 +75,13 @@ INLINE void approach_of_nodes(const mpm_group *group, const real *velocity, doub
 }
 
 /* Do all strain increments of the group certainly have determinants above `enough`? The extremes of the blocks around
- * it often suffice; otherwise the differences between its nodes decide. */
+ * it often suffice; otherwise the differences between its nodes decide. The Cayley transform has the determinants of
+ * I + A/2 and I - A/2: the second one is small where nodes part. */
 NOINLINE bool strains_less(const mpm_sweep *sweep, double dt, const mpm_block_report *blocks, const mpm_group *group,
                            double enough)
 {
+    const bool cayley = ANY_SCHEME && sweep->scheme.f_update == MPM_F_CAYLEY;
+    const double per_dx = (cayley ? 0.5 : 1) * dt / sweep->dx;
     double range[3] = {0}, approach[3] = {0}, low[DIM], high[DIM];
     for (int a = 0; a < DIM; a++) {
         low[a] = __builtin_inf();
@@ -91,10 +98,10 @@ NOINLINE bool strains_less(const mpm_sweep *sweep, double dt, const mpm_block_re
     }
     for (int a = 0; a < DIM; a++)
         range[a] = high[a] - low[a];
-    if (mpm_kernels_least_det(range, range, dt / sweep->dx) > enough)
+    if (mpm_kernels_least_det(range, range, per_dx) > enough)
         return true;
     if (sweep->scheme.degree == MPM_LINEAR)
         return false;
-    approach_of_nodes(group, sweep->grid->vector[MPM_GRID_VELOCITY], approach);
-    return mpm_kernels_least_det(range, approach, dt / sweep->dx) > enough;
+    approach_of_nodes(group, sweep->grid->vector[MPM_GRID_VELOCITY], cayley, approach);
+    return mpm_kernels_least_det(range, approach, per_dx) > enough;
 }
