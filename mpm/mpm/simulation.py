@@ -181,17 +181,17 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         - ``"deep"``: half a cell below the surface. The nodes inside a collider stop the material that much below its
           surface on average, so the strain follows the motion up to there. Where less than a cell of the collider is
           below a particle, it holds the particle at any depth, so that particles do not pass a thin collider.
-        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles never get into a collider. But the
-          strain does not know of it: particles that a moving collider reaches come to lie at the same place, and
-          what it has squeezed does not come back.
+        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles get below it by a step's way at
+          most. But the strain does not know of it: particles that a moving collider reaches come to lie at the same
+          place, and material that it has squeezed does not come back.
         - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
 
         Particles of `Rigid` bodies have no strain: colliders hold them from the surface with ``"deep"``, too.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
-        (`mpm.materials.FibreReinforced`), and halves an explicit step that would compress a particle by more than a
-        fifth (not with the linear kernel): there laws may stiffen beyond the bound. A fixed dt above the bound raises
-        `mpm.InstabilityError` before the step that would use it.
+        (`mpm.materials.FibreReinforced`, or a `UserLaw` that is ``kinked``), and halves an explicit step that would
+        compress a particle by more than a fifth (not with the linear kernel): there laws may stiffen beyond the bound.
+        A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
