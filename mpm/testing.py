@@ -130,15 +130,17 @@ class _Checks:
         history = np.repeat(self.initial[None], len(F), axis=0)
         return self.law._evaluate(np.ascontiguousarray(F), history)
 
-    def keep(self, name: str, errors: FloatArray, F: FloatArray, room: float | None = None) -> None:
-        """Note the largest error; an AssertionError if it is too large or NaN."""
+    def keep(
+        self, name: str, errors: FloatArray, F: FloatArray, room: float | None = None, advice: str = ""
+    ) -> None:
+        """Note the largest error; an AssertionError, which ends with the advice, if it is too large or NaN."""
         room = self.tolerance if room is None else room
         worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
         title = f"{name}, {self.d}-D"
         self.found[title] = float(errors[worst])
         if not errors[worst] <= room:
             raise AssertionError(
-                f"{title}: deviation {errors[worst]:.3g} > {room:g} at F = {F[worst].tolist()}"
+                f"{title}: deviation {errors[worst]:.3g} > {room:g} at F = {F[worst].tolist()}{advice}"
             )
 
     def all(self, F: FloatArray, rng: np.random.Generator, returns: bool) -> None:
@@ -148,7 +150,13 @@ class _Checks:
         scale = np.abs(here.tau).max(axis=(1, 2)) + self.modulus
         self.kink(F[:PATHS])
         if not np.isnan(here.energy).all():  # of a law in Python without one
-            self.keep("stress = dPsi/dF", stress_error(self.answer, F) / scale, F)
+            kinked = self.found[f"kink, {self.d}-D"] > KINK
+            advice = (
+                "; the law has kinks, which disturb differences: tolerance=1e-4 allows for that"
+                if kinked
+                else ""
+            )
+            self.keep("stress = dPsi/dF", stress_error(self.answer, F) / scale, F, advice=advice)
         turned = turning_error(self.answer, F, _rotations(len(F), self.d, rng))
         self.keep("turned with the body", turned / scale, F)
         self.neighbours(F, here)
@@ -166,7 +174,8 @@ class _Checks:
         """Before the stress, whose differences a kink disturbs. Laws of the package and in Python are only measured."""
         jumps = slope_jump(self.answer, F, np.random.default_rng(0)) / self.modulus
         known = not isinstance(self.law, UserLaw) or self.law.kinked
-        self.keep("kink", jumps, F, math.inf if known else KINK)
+        advice = "; the slope of the stress jumps near there: give UserLaw kinked=True if it should"
+        self.keep("kink", jumps, F, math.inf if known else KINK, advice)
 
     def neighbours(self, F: FloatArray, here: Any) -> None:
         """NaN gives NaN, in its own row alone, and a row does not depend on the others. Simulations find NaN of the

@@ -575,8 +575,12 @@ def test_the_checks_find_kinks_and_laws_say_that_they_have_one(library):
         own = UserLaw.EVALUATE(("cellular", library))
         return UserLaw(name="own", evaluate=own, constants=CONSTANTS, density=1, **options)
 
-    with pytest.raises(AssertionError, match="kink, 2-D: deviation"):
+    with pytest.raises(AssertionError, match=r"kink, 2-D: deviation .*: give UserLaw kinked=True"):
         mpm.testing.check_law(made())
+    with pytest.raises(
+        AssertionError, match=r"stress = dPsi/dF, 2-D: .*; the law has kinks.*: tolerance=1e-4"
+    ):
+        mpm.testing.check_law(made(kinked=True), tolerance=1e-12)
     worst = mpm.testing.check_law(made(kinked=True), tolerance=1e-4)
     assert min(worst["kink, 2-D"], worst["kink, 3-D"]) > 0.1  # measured 1.6, 1.7; smooth laws: 0
     assert made() != made(kinked=True)
