@@ -316,7 +316,7 @@ class SolverBase(Run):
             As many components as the field or quantity has; float64.
         """
         between = [n for n in (*self.particles.fields, *self.quantities) if n not in LABELS]
-        if name in LABELS:
+        if isinstance(name, str) and name in LABELS:
             raise ValueError(
                 f"name = {name!r}: it labels particles and has no values between them; must be one of "
                 f"{', '.join(dict.fromkeys(between))}"

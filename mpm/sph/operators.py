@@ -265,8 +265,8 @@ def _scaled(r: npt.ArrayLike, h: float, dimension: int, kind: str) -> tuple[Floa
     }
     if not factors[chosen][d - 1]:
         raise ValueError("dimension = 1: kind='wendland' is for 2 and 3 dimensions; must be 2 or 3")
-    _check.refuse_masked("r", r)
-    return np.asarray(r, dtype=np.float64) / length, factors[chosen][d - 1] / length**d
+    distances = _check.array("r", r, (None,) * np.ndim(r), finite=False)
+    return distances / length, factors[chosen][d - 1] / length**d
 
 
 def _slope(apart: FloatArray, h: float, kind: str) -> FloatArray:
