@@ -160,7 +160,8 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     tolerance : float, optional
         Only implicit: the residual of the solve over that of the velocities vⁿ + dt g, in the norm of the inverse
         masses; 1e-10 (float32: 1e-4) to 0.1, default 1e-3. The momentum of a free body is conserved to round-off
-        with any. Where contacts act, momentum and the recorded impulses balance to the tolerance.
+        with any. Where contacts act, the recorded impulses miss what the solve leaves of that residual, which is up
+        to (c dt/dx)² times the momentum of what moves: to measure forces in long steps, take 1e-6 or less.
     max_iterations : int, optional
         Only ``"implicit-euler"`` and ``"implicit-midpoint"``: Newton iterations of a step; default 20. A step that
         does not converge is halved (``dt="auto"``), or raises `mpm.ConvergenceError`.
