@@ -39,7 +39,8 @@ def _isa_from_environment(wanted: str | None) -> str:
         return usable[-1]
     if wanted not in usable:
         raise ImportError(
-            f"MPM_ISA = {wanted!r}: unknown, or not supported by this processor; usable: " + ", ".join(usable)
+            f"MPM_ISA = {wanted!r}: unknown, not compiled, or not supported by this processor; usable: "
+            + ", ".join(usable)
         )
     return wanted
 

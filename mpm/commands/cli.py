@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.set_defaults(command=_bench)
 
-    replay = commands.add_parser("replay", help="say what is in a recorded series; draw it, export it")
+    replay = commands.add_parser("replay", help="list what a recorded series contains; draw it, export it")
     replay.add_argument("path", type=Path, metavar="FILE")
     replay.add_argument("--plot", type=Path, metavar="PNG", help="draw a frame")
     replay.add_argument(
