@@ -99,7 +99,7 @@ class Simulation(Solver, kind="fem"):
           present one). No bound of stiffness limits the step, only motion and gravity, see `stable_dt`, so give `dt` or
           `max_dt`. It damps what dt does not resolve: order 1. Strong compression and stretch change the true
           stiffness, and a large step may then oscillate. Nodes are held that are in contact when the step begins;
-          others may enter a collider by their way of one step.
+          others may enter a collider by the distance that they move in one step.
     tolerance : float, optional
         Only ``"linearly-implicit-euler"``: the residual of its solve over that of the velocities at the beginning of
         the step; 1e-12 (float32: 1e-6) to 0.1, default 1e-6. Momentum is conserved to the tolerance.

@@ -182,9 +182,9 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         - ``"deep"``: half a cell below the surface. The nodes inside a collider stop the material that much below its
           surface on average, so the strain follows the motion up to there. Where less than a cell of the collider is
           below a particle, it holds the particle at any depth, so that particles do not pass a thin collider.
-        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles get below it by a step's way at
-          most. But the strain does not know of it: particles that a moving collider reaches come to lie at the same
-          place, and material that it has squeezed does not come back.
+        - ``"surface"``: wherever φ <= 0 (Stomakhin et al. 2013, step 9). Particles get below it by at most the
+          distance that they move in a step. But the strain does not know of it: particles that a moving collider
+          reaches come to lie at the same place, and material that it has squeezed does not come back.
         - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
 
         Particles of `Rigid` bodies have no strain: colliders hold them from the surface with ``"deep"``, too.
