@@ -1,4 +1,4 @@
-"""The Material Point Method: a `Scene` says what there is, a `Simulation` how it is computed.
+"""The Material Point Method: a `Scene` describes the problem, a `Simulation` solves it.
 
 >>> import mpm
 >>> scene = mpm.Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -9.81))

@@ -118,7 +118,7 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        What `set_num_threads` said; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
+        The number given to `set_num_threads`; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
         that affinity and control group allow.
 
     Raises

@@ -47,7 +47,7 @@ def export(
 
         But for ``.npz``, particles of the plane lie in z = 0, with the zz components of plane strain.
     fields : sequence of str, optional
-        What is written beside the positions; default: of a simulation all fields of `Simulation.particles`, of a
+        The fields to write beside the positions; default: of a simulation all fields of `Simulation.particles`, of a
         replay all that was recorded. Names of `compute` are allowed. Not for totals.
     progress : bool, optional
         A bar on stderr; needs the extra ``plot``.

@@ -60,7 +60,7 @@ def diff(a: Keepable, b: Keepable) -> dict[str, Difference]:
     TypeError
         An argument is not a simulation.
     SimulationError
-        What was written through views is no state, see `Simulation.run`.
+        Values written through views are no valid state, see `Simulation.run`.
     """
     for name, solver in (("a", a), ("b", b)):
         if getattr(type(solver), "_kind", None) not in SOLVERS or solver._kind != a._kind:

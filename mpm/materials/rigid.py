@@ -29,7 +29,7 @@ class Rigid(Material):
     the field ``reaction``, the stress [Pa] that keeps them with their body (``compute("stress")`` has it, too). It is
     as stiff as the time step allows, and has no energy: a body that falls on a floor springs back with about half of
     its speed or less (a wall or collider with a `restitution` throws it back by Newton's law, `Wall`), and penetrates
-    other bodies by a fraction of a cell, the less the smaller the step. It has no waves, so it bounds no time step;
+    other bodies by a fraction of a cell, which shrinks with the step. It has no waves, so it bounds no time step;
     ``dt="auto"`` moves a rigid body by at most dx/20 per step, and takes at most 0.02 √(dx/|g|). A light body that
     carries a dense one needs smaller steps: if the largest density is R times the least one of rigid bodies, both
     limits are divided by √R. With larger fixed steps, bodies sink into each other, and `mpm.doctor` says so. Domain
@@ -41,11 +41,11 @@ class Rigid(Material):
     Use a collider (`Scene.add_collider`) for a body whose motion is known, or that nothing can move: it is one-way, it
     costs less, and its surface is sharp. Use `Rigid` for a body whose motion follows from what happens to it.
 
-    What users write counts in the next step: ``v`` and ``C`` as the momentum that they add up to; ``x`` as a new shape;
-    ``F`` as a rotation, that nothing depends on. A body without particles that are left is gone. A particle that leaves
-    the domain takes its mass along; ``on_leave="clamp"`` moves it alone and so changes the shape. Across a periodic
-    face, a body must be shorter than half the domain. Explicit steps of `mpm.Simulation` alone take rigid bodies;
-    `mpm.point` has nothing to compute for them.
+    Values that users write count in the next step: ``v`` and ``C`` as the momentum that they add up to, ``x`` as a new
+    shape. Nothing depends on ``F``, which is the rotation. A body without particles that are left is gone. A particle
+    that leaves the domain takes its mass along; ``on_leave="clamp"`` moves it alone and so changes the shape. Across a
+    periodic face, a body must be shorter than half the domain. Explicit steps of `mpm.Simulation` alone take rigid
+    bodies; `mpm.point` has nothing to compute for them.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class FibreReinforced(_Elastic):
     The matrix is `NeoHookean` with E and ν. With the unit vector a along the fibres at rest and ε = max(|F a|² − 1, 0),
     the fibres add k₁/(2 k₂) (exp(k₂ ε²) − 1) to the energy; with k₂ = 0 they add k₁/2 ε² (standard reinforcing model).
     At rest they raise Young's modulus along a by up to 4 k₁. Compressed fibres do nothing. In 2-D (plane strain) a may
-    point out of the plane: then there are two families at ±a_z, of which each has half of k₁.
+    point out of the plane: then there are two families at ±a_z, each with half of k₁.
 
     The slope of the stress jumps where fibres get taut. Explicit steps across this kink may gain energy, even below the
     bound of the time step, so ``dt="auto"`` takes at most 0.4 of it. Choose a fixed dt below half of the bound.

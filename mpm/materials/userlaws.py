@@ -207,7 +207,7 @@ class UserLaw(_Flowing):
     density : float
         Initial density [kg/m³], > 0.
     constants : mapping of str to float, optional
-        What the functions get as ``parameters``, in this order; at most 64. The names are identifiers.
+        The numbers that the functions get as ``parameters``, in this order; at most 64. The names are identifiers.
     history : sequence, optional
         `HistoryField` or names of fields of the package's laws, at most 6 with 24 components in 3-D.
     advance : compiled function, optional

@@ -80,7 +80,7 @@ def doctor(sim: SolverBase) -> Report:
     TypeError
         `sim` is no simulation by one of these methods.
     SimulationError
-        What was written through views is no state, see `Simulation.run`.
+        Values written through views are no valid state, see `Simulation.run`.
 
     Examples
     --------

@@ -108,7 +108,7 @@ class Run(_check.Strict):
         duration : float
             Length of the run [s].
         max_steps : int, optional
-            Take at most so many steps, or raise `StepLimitError`. It changes no bit.
+            Take at most this many steps, or raise `StepLimitError`. It changes no bit.
         progress : bool, optional
             Show a bar on stderr; needs the extra ``plot``. It changes no bit of the results.
         callback : callable, optional

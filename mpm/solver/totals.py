@@ -174,13 +174,13 @@ def read(core: Core) -> Totals:
 
 
 class History(Mapping[str, FloatArray]):
-    """What was recorded: name → array with one entry per record.
+    """The recorded columns: name → array with one entry per record.
 
     Entry 0 is the state at the start, as the first step found it; entry k is the state after step k·history, at
-    ``history["time"][k]``. In entry 0, what belongs to a step (``dt``, impulses, torques, the counts of a solver) is 0,
-    so ``history["wall_impulse"][1:] / history["dt"][1:, None]`` are forces. Before the first step there is no entry:
-    what is added, deleted or written until then counts. A first step that is refused leaves no entry either. The
-    history of an older checkpoint, which has no entry 0, goes on without one.
+    ``history["time"][k]``. In entry 0, the quantities of a step (``dt``, impulses, torques, the counts of a solver) are
+    0, so ``history["wall_impulse"][1:] / history["dt"][1:, None]`` are forces. Before the first step there is no entry:
+    bodies added, particles deleted and values written until then count. A first step that is refused leaves no entry
+    either. The history of an older checkpoint, which has no entry 0, goes on without one.
 
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and

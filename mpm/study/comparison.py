@@ -86,8 +86,8 @@ def compare(
     Parameters
     ----------
     runs : sequence or mapping of solvers
-        Simulations of any kind, with at least two records each, of which the start is the first; the keys of a mapping
-        name them. A sequence names them by their kind, ``"simulation"``, ``"fem"``, ``"sph"``, with a number where
+        Simulations of any kind, with at least two records each, the start included; the keys of a mapping name
+        them. A sequence names them by their kind, ``"simulation"``, ``"fem"``, ``"sph"``, with a number where
         two have the same.
     columns : sequence of str
         Names of columns that all histories have.
