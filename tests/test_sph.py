@@ -700,3 +700,17 @@ def test_a_collider_without_end_in_number_is_refused():
     with pytest.raises(ValueError, match="points of the lattice"):
         sim.add_collider(mpm.shapes.Box((0.7, 0.7), (0.9, 1e9)), motion=mpm.motion.Linear((0, -1)))
     assert sim.state_hash() == before
+
+
+def test_colliders_may_share_their_surfaces():
+    """The second floor has no points of its own, and needs none: no fluid meets it alone."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    floor = mpm.shapes.Box((-1, -1), (2, 0.2))
+    scene.add_collider(floor)
+    scene.add(mpm.shapes.Box((0, 0.2), (1, 0.5)), WATER)
+    alone = mpm.sph.Simulation(scene, spacing=1 / 20)
+    scene.add_collider(floor)
+    both = mpm.sph.Simulation(scene, spacing=1 / 20)
+    for sim in (alone, both):
+        sim.step(20)
+    assert np.array_equal(alone.particles.x, both.particles.x)

@@ -253,7 +253,7 @@ def refuse_pointless(
     """Raise ValueError where fluid can meet a collider without particles, on points that no earlier collider covers."""
     surface, _, _ = _surface(placed[index], lower, upper, size)
     for earlier in placed[:index]:
-        surface = surface[earlier.distance(surface)[0] > 0]
+        surface = surface[earlier.distance(surface)[0] > 1e-6 * size]  # two may share a surface
     if len(surface):
         raise ValueError(
             f"collider {placed[index].collider.name!r}: shape = {_check.shown(placed[index].collider.shape)}: has no "
