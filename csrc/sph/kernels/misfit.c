@@ -25,7 +25,7 @@ INLINE wide pressure_at(const struct fluid *law, wide J, wide *energy)
 
 void MPM_KERNEL(misfit_task)(const mpm_sph_pass *pass, ptrdiff_t task)
 {
-    const struct fluid law = fluid_prepare(pass->material->values);
+    const struct fluid law = fluid_prepare(MPM_VALUES(fluid, pass->material->values));
     const wide time = wide_set((real)pass->foresight), density = wide_set((real)pass->density), one = wide_set(1);
     double sum = 0;
     for (ptrdiff_t t = pass->task_tile[task]; t < pass->task_tile[task + 1]; t++) {
