@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Angles of friction and dilation.
+ * Angles of friction and dilation, for rows and kernels.
  */
 #pragma once
-#include "base/simd.h"
 
 /* Sine and cosine by their series, because those of the C library differ between machines. 0 <= angle <= pi/2 */
-INLINE void angle_sine_cosine(double angle, double *sine, double *cosine)
+static inline void angle_sine_cosine(double angle, double *sine, double *cosine)
 {
     double term = 1, part[4] = {0};
     for (int n = 0; n < 28; n++) {

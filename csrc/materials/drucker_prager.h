@@ -16,6 +16,7 @@
  * 36(4) (2017) 105.
  */
 #pragma once
+#include "materials/angle.h"
 #include "materials/row.h"
 
 #define DRUCKER_PRAGER_PARAMETERS(P) \
@@ -32,10 +33,12 @@ struct drucker_prager_parameters { DRUCKER_PRAGER_PARAMETERS(MPM_MEMBER) };
 static inline const char *drucker_prager_unfit(const double *values)
 {
     const struct drucker_prager_parameters *p = MPM_VALUES(drucker_prager, values);
-    const double degree = 3.14159265358979323846 / 180;
+    const double slack = 1 - 1e-12; /* rounding, where a limit is computed from other parameters */
+    double sine, cosine;
+    angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
     if (!(p->dilation_angle_deg <= p->friction_angle_deg))
         return "dilation_angle_deg must be <= friction_angle_deg";
-    if (!isinf(p->tension) && !(p->tension <= p->cohesion / tan(p->friction_angle_deg * degree)))
+    if (!isinf(p->tension) && !(p->tension * slack <= p->cohesion * cosine / sine))
         return "tension must be <= cohesion/tan(friction_angle_deg)";
     return NULL;
 }
@@ -49,7 +52,6 @@ static const mpm_law drucker_prager_row = {
 };
 
 #ifdef MPM_DIM /* for kernels */
-#include "materials/angle.h"
 #include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 

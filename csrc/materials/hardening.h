@@ -4,7 +4,7 @@
  *
  *     Y(ep) = sigma_y + H ep + the parts in use                                       uniaxial stress [Pa]
  *     Voce    Q (1 - e^(-b ep))
- *     power   sigma_y ((1 + ep/e_0)^n - 1)                                            so that Y = sigma_y (1 + ep/e_0)^n
+ *     power   sigma_y ((1 + ep/e_0)^n - 1)                           so that Y = sigma_y (1 + ep/e_0)^n
  *     table   from sigma_y on, linear between points and constant beyond the last
  *
  * A part is its parameters, 0 where it is not in use, and its lines in `hardening_gain`. Y must not fall, so that a

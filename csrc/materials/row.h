@@ -26,7 +26,7 @@
 /** The index of a parameter in the row. */
 #define MPM_PLACE(law, name) ((int)(offsetof(struct law##_parameters, name) / sizeof(double)))
 
-/** The conditions of a law, in its row. They use the C library, so kernels have none. */
+/** The condition of a law, in its row. Kernels ask for none, and do not compile it. */
 #ifdef MPM_DIM
 #define MPM_UNFIT(function) NULL
 #else

@@ -10,8 +10,8 @@
  *
  * Y is isotropic hardening (hardening.h): g has a formula where Y = sigma_y + H ep. K is kinematic hardening. With the
  * viscosity eta (Perzyna) the stress exceeds the surface by 2 eta times the plastic strain rate, so that steady shear
- * needs sigma_y/sqrt(3) + eta times its rate. Deviators are those of three dimensions. F_E = V R keeps its rotation R in
- * the return map. The history keeps R^T beta R: beta turns with R.
+ * needs sigma_y/sqrt(3) + eta times its rate. Deviators are those of three dimensions. F_E = V R keeps its rotation R
+ * in the return map. The history keeps R^T beta R: beta turns with R.
  *
  * In plane strain F_E has the stretch 1/F_P,zz out of plane, which is det F_P in the plane: Jp. Then det F_E in the
  * plane times Jp is the whole volume ratio. In 3-D Jp stays 1. J. C. Simo & T. J. R. Hughes, Computational Inelasticity
