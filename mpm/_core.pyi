@@ -85,6 +85,7 @@ def options() -> dict[str, dict[str, Option]]:
 
 def contacts() -> list[Contact]:
     """The contacts of walls and colliders."""
+
 LARGEST_STRESS: float  # that a law returns, in double precision [Pa]
 
 def laws() -> list[Law]:

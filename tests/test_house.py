@@ -154,7 +154,9 @@ def test_a_run_and_a_step_fit_one_screen_each():
     for name in ("mpm/step.c", "sph/step.c", "fem/step.c", "run/run.c", "run/march.c"):
         for function, text in functions_of(CSRC / name).items():
             functions[f"{name}: {function}"] = text
-    frame = re.findall(r"(?<!-)\b(?:method->)?(begin|plan|attempt|commit)\(", functions["run/march.c: take_step"])
+    frame = re.findall(
+        r"(?<!-)\b(?:method->)?(begin|plan|attempt|commit)\(", functions["run/march.c: take_step"]
+    )
     assert frame == ["begin", "plan", "attempt", "commit"]
     calls = {
         "attempt": ["scatter", "grid", "check"], "commit": ["gather", "mpm_march_tick", "mpm_totals_record"],

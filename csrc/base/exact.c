@@ -9,6 +9,17 @@ static const int64_t BASE = INT64_C(1) << 32;
 
 enum { LEAST_EXPONENT = 1074 }; /* 2^-1074 is the least positive double */
 
+/* Takes the digits from `first` to `end` into use. */
+static void widen(mpm_exact *sum, int first, int end)
+{
+    if (sum->first == sum->end)
+        sum->first = sum->end = first;
+    while (sum->first > first)
+        sum->digit[--sum->first] = 0;
+    while (sum->end < end)
+        sum->digit[sum->end++] = 0;
+}
+
 /* digit += sign * value, at one place */
 static void add_digit(mpm_exact *sum, int place, uint64_t value, bool negative)
 {
@@ -33,13 +44,10 @@ void mpm_exact_add(mpm_exact *sum, double term)
     const int place = power / 32, shift = power % 32;
     const uint64_t low = (mantissa & 0xffffffff) << shift, high = (mantissa >> 32) << shift;
     const bool negative = bits >> 63;
+    widen(sum, place, place + 3);
     add_digit(sum, place, low & 0xffffffff, negative);
     add_digit(sum, place + 1, (low >> 32) + (high & 0xffffffff), negative);
     add_digit(sum, place + 2, high >> 32, negative);
-    if (sum->first == sum->end)
-        sum->first = place;
-    sum->first = place < sum->first ? place : sum->first;
-    sum->end = place + 3 > sum->end ? place + 3 : sum->end;
 }
 
 /* The digits of `sign` times the sum, all in 0 ... 2^32 - 1 but for the last one, which has the sign. Returns the place
@@ -90,9 +98,10 @@ double mpm_exact_round(const mpm_exact *sum)
 double mpm_exact_sum(const double *first, size_t count, size_t stride)
 {
     const char *at = (const char *)first;
-    mpm_exact sum = {0};
+    mpm_exact sum;
     if (count <= 2) /* one addition rounds once */
         return (count > 0 ? *first : 0) + (count > 1 ? *(const double *)(const void *)(at + stride) : 0);
+    mpm_exact_clear(&sum);
     for (size_t k = 0; k < count; k++, at += stride)
         mpm_exact_add(&sum, *(const double *)(const void *)at);
     return mpm_exact_round(&sum);

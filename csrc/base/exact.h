@@ -9,12 +9,19 @@
 
 enum { MPM_EXACT_DIGITS = 68 };
 
-/** A sum of at most 2^29 doubles. All zeros are the sum of nothing. */
+/** A sum of at most 2^29 doubles. */
 typedef struct mpm_exact {
-    int64_t digit[MPM_EXACT_DIGITS]; /* of 2^(32 k - 1074), with signs of their own */
     double other;                    /* the sum of NaN and infinities */
-    int first, end;                  /* digits that may not be 0 */
+    int first, end;                  /* the digits in use; the others mean nothing */
+    int64_t digit[MPM_EXACT_DIGITS]; /* of 2^(32 k - 1074), with signs of their own */
 } mpm_exact;
+
+/** The sum of nothing. */
+static inline void mpm_exact_clear(mpm_exact *sum)
+{
+    sum->other = 0;
+    sum->first = sum->end = 0;
+}
 
 void mpm_exact_add(mpm_exact *sum, double term);
 

@@ -29,27 +29,38 @@ static mpm_sum round_twice(mpm_exact *sum)
     return result;
 }
 
-/* Adds up the groups of a body. */
-static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, size_t material)
+static void add_group(mpm_exact exact[SUMS], const mpm_rigid_sums *part)
 {
-    const mpm_particles *particles = &simulation->particles;
-    const double none = (double)INFINITY;
-    mpm_exact exact[SUMS] = {0};
-    mpm_rigid_sums result = {.lowest = {none, none, none}, .highest = {-none, -none, -none}};
-    for (size_t g = 0; g < particles->group_count; g++) {
-        const mpm_rigid_sums *part = &simulation->reports.rigid_sums[g];
-        if ((size_t)particles->groups[g].material != material)
-            continue;
-        for (int k = 0; k < SUMS; k++) {
-            const mpm_sum *sum = (const mpm_sum *)(const void *)part + k;
-            mpm_exact_add(&exact[k], sum->high);
-            mpm_exact_add(&exact[k], sum->low);
-        }
-        for (int a = 0; a < 3; a++) {
-            result.lowest[a] = fmin(result.lowest[a], part->lowest[a]);
-            result.highest[a] = fmax(result.highest[a], part->highest[a]);
-        }
+    for (int k = 0; k < SUMS; k++) {
+        const mpm_sum *sum = (const mpm_sum *)(const void *)part + k;
+        mpm_exact_add(&exact[k], sum->high);
+        mpm_exact_add(&exact[k], sum->low);
     }
+}
+
+static void widen_box(mpm_rigid_sums *sums, const mpm_rigid_sums *part)
+{
+    for (int a = 0; a < 3; a++) {
+        sums->lowest[a] = fmin(sums->lowest[a], part->lowest[a]);
+        sums->highest[a] = fmax(sums->highest[a], part->highest[a]);
+    }
+}
+
+/* Adds up the groups of a body, which are among those from `first` to `end`. */
+static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, int32_t material, size_t first, size_t end)
+{
+    const mpm_rigid_sums *parts = simulation->reports.rigid_sums;
+    mpm_exact exact[SUMS];
+    mpm_rigid_sums result = parts[first];
+    if (first + 1 == end)
+        return result;
+    for (int k = 0; k < SUMS; k++)
+        mpm_exact_clear(&exact[k]);
+    for (size_t g = first; g < end; g++)
+        if (simulation->particles.groups[g].material == material) {
+            add_group(exact, &parts[g]);
+            widen_box(&result, &parts[g]);
+        }
     for (int k = 0; k < SUMS; k++)
         ((mpm_sum *)(void *)&result)[k] = round_twice(&exact[k]);
     return result;
@@ -97,12 +108,15 @@ mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
 }
 
 /* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body. */
-static void begin_at(const mpm_particles *p, const mpm_group *group, mpm_rigid_body *body)
+static void begin_at(const mpm_particles *p, size_t g, mpm_rigid_body *body)
 {
+    const mpm_group *group = &p->groups[g];
     const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
     for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
         if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
             continue;
+        body->first_group = g;
+        body->end_group = body->end_group ? body->end_group : g + 1;
         memcpy(body->block, group->block, sizeof body->block);
         for (size_t a = 0; a < dim; a++) {
             const size_t at = mpm_particles_index(slot, a, dim, lanes);
@@ -125,11 +139,13 @@ static void find_sums(mpm_simulation *simulation, double dt)
         simulation->rigid[material] = (mpm_rigid_body){0};
     for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
         if (is_rigid(simulation, (size_t)particles->groups[g].material))
-            begin_at(particles, &particles->groups[g], &simulation->rigid[particles->groups[g].material]);
+            begin_at(particles, g, &simulation->rigid[particles->groups[g].material]);
     mpm_sweeps_rigid_sums(simulation, dt);
-    for (size_t material = 0; material < simulation->material_count; material++)
-        if (is_rigid(simulation, material))
-            simulation->rigid[material].sums = sum_groups(simulation, material);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_body *body = &simulation->rigid[material];
+        if (body->end_group)
+            body->sums = sum_groups(simulation, (int32_t)material, body->first_group, body->end_group);
+    }
 }
 
 mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)

@@ -14,7 +14,8 @@ enum { MOST = 300 };
 
 static double sum_of(const double *terms, size_t count)
 {
-    mpm_exact sum = {0};
+    mpm_exact sum;
+    mpm_exact_clear(&sum);
     for (size_t k = 0; k < count; k++)
         mpm_exact_add(&sum, terms[k]);
     return mpm_exact_round(&sum);

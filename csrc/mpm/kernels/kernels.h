@@ -127,6 +127,7 @@ typedef struct mpm_rigid_sums {
 typedef struct mpm_rigid_body {
     int32_t block[3];    /* of the origin, the place of one of its particles; particles count as their nearest images */
     double place[3];     /* of the origin, from the first node of the block [cells] */
+    size_t first_group, end_group; /* its groups are among these; 0, 0: it has no particles */
     mpm_rigid_sums sums; /* before the step, with what the nodes bring */
     double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
     double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */
