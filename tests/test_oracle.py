@@ -82,7 +82,8 @@ def test_free_body(isa, dim, dtype, law):
         oracle.step(steps)
         found = difference(fast, oracle) | grids(fast, oracle)
         assert max(found.values()) < limit * eps, found
-    assert fast.state_hash() != oracle.state_hash() or len(fast.particles) < 2  # it was another build
+    same = (isa, dtype) == ("portable", "float64")  # it takes the scalar kernels; the others are other builds
+    assert (fast.state_hash() == oracle.state_hash()) == same or len(fast.particles) < 2
 
 
 @every_vector_isa
