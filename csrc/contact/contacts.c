@@ -41,13 +41,12 @@ static void find_nearest(const mpm_collider *collider, const double x[3], const 
     }
 }
 
-/* The distance of y from a holder's surface [m], negative inside. */
-static double distance_from(const struct holder *holder, const mpm_faces *faces, const double y[3])
+static bool contains(const struct holder *holder, const mpm_faces *faces, const double y[3], double tolerance)
 {
     if (holder->collider)
-        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX).phi;
+        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX).phi <= tolerance;
     const int a = holder->face / 2;
-    return holder->face % 2 ? faces->upper[a] - y[a] : y[a] - faces->lower[a];
+    return holder->face % 2 ? y[a] >= faces->upper[a] - tolerance : y[a] <= faces->lower[a] + tolerance;
 }
 
 /* Marks the holders that others shadow. Planes of symmetry hold always, and walls do not shadow each other. */
@@ -63,12 +62,8 @@ static unsigned find_shadowed(const struct holder *holders, int count, const mpm
             if (!second->collider || (!first->collider && faces->walls[first->face].contact == MPM_MIRROR))
                 continue;
             const double tolerance = 1e-9 * fmax(first->depth, second->depth) + ROUNDING * size;
-            const double of_first = distance_from(second, faces, first->nearest);
-            const double of_second = distance_from(first, faces, second->nearest);
-            const bool within = of_first < -tolerance, reached = of_first <= tolerance;
-            if (within != (of_second < -tolerance)) /* surfaces that continue each other cover neither */
-                shadowed |= 1u << (within ? i : j);
-            else if (reached != (of_second <= tolerance))
+            const bool reached = contains(second, faces, first->nearest, tolerance);
+            if (reached != contains(first, faces, second->nearest, tolerance))
                 shadowed |= 1u << (reached ? i : j);
         }
     return shadowed == (1u << count) - 1 ? 0 : shadowed; /* a circle of three: all hold */

@@ -5,8 +5,7 @@
  * A point within a wall or collider is held by it. Where several contain the point, some may be out of reach. With y_i
  * the point of surface i that is nearest to it, surface j *shadows* surface i if y_i lies in j, but y_j not in i:
  * material meets j before it can reach i, so i does not hold. Each side of a groove contains the y of the other, and
- * both hold. Where bodies that overlap form one floor, y_j on the side of j lies inside of i, y_i merely on the top of
- * j: then i shadows j.
+ * both hold.
  *
  * One contact acts by the rule of collision.h. Several act together, on a point of mass m with the velocity v before:
  *
