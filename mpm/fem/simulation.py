@@ -33,7 +33,7 @@ from mpm.fem.checkup import ElementLooks
 from mpm.fem.nodes import Nodes
 from mpm.fem.options import REFERENCES, Options, new_core
 from mpm.handles.solver import Solver
-from mpm.io.description import listing
+from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
@@ -272,7 +272,9 @@ class Simulation(Solver, kind="fem"):
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
         scene, arrays = kept.scene, dict(kept.arrays)
-        options = replace(Options.restored(scene, kept.numbers["options"]), threads=threads)
+        options = replace(
+            Options.restored(scene, mapping(kept.numbers["options"], "options")), threads=threads
+        )
         refuse_scene(scene)
         try:
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))

@@ -73,8 +73,6 @@ class Common(Options):
     @classmethod
     def restored(cls, scene: Scene, entries: Mapping[str, Any]) -> Self:
         """The options that a file keeps; those that an older version did not have get their defaults."""
-        if not isinstance(entries, Mapping):
-            raise TypeError(f"the options are {_check.shown(entries)}: must be names with values")
         names = [name for name, row in rows(cls).items() if row.kept]
         if unknown := sorted(map(str, entries.keys() - set(names))):
             raise ValueError(f"the options have {_check.shown(unknown)}: must be among {', '.join(names)}")

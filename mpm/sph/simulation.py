@@ -15,7 +15,7 @@ from mpm.base import _check, fieldtable, memory
 from mpm.base._check import Unset
 from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
-from mpm.io.description import listing
+from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
 from mpm.materials.laws import Material
 from mpm.sampling import sampling
@@ -410,7 +410,7 @@ class Simulation(Populated, Solver, kind="sph"):
     @classmethod
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
-        options, scene = kept.numbers["options"], kept.scene
+        options, scene = mapping(kept.numbers["options"], "options"), kept.scene
         self._numerics = replace(numerics.Numerics.restored(scene, options), threads=threads)
         self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
         self._parts = parts_of(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
