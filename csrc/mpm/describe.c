@@ -8,22 +8,19 @@
 
 #include "mpm/state.h"
 
-mpm_grid_vector mpm_describe_preconditioner(const mpm_simulation *simulation)
+mpm_grid_field mpm_describe_preconditioner(const mpm_simulation *simulation)
 {
     return simulation->settings.preconditioner == MPM_BY_STIFFNESS ? MPM_GRID_DIAGONAL : MPM_GRID_GUESS;
 }
 
-unsigned mpm_describe_vectors(const mpm_simulation *simulation)
+unsigned mpm_describe_fields(const mpm_simulation *simulation)
 {
-    enum { OF_A_SOLVE = 1u << MPM_GRID_GUESS | 1u << MPM_GRID_TRIAL | 1u << MPM_GRID_RESIDUAL |
-                        1u << MPM_GRID_DIRECTION | 1u << MPM_GRID_PRODUCT | 1u << MPM_GRID_CORRECTION };
+#define BIT(field, rule, has_nodes, copies_of, raw_of, needed) | (unsigned)(needed) << field
     const mpm_scheme *scheme = &simulation->settings.scheme;
-    return (simulation->integrator->solve ? OF_A_SOLVE | 1u << mpm_describe_preconditioner(simulation) : 0) |
-           (unsigned)scheme->midpoint << MPM_GRID_MIDPOINT | (unsigned)scheme->f_bar << MPM_GRID_VOLUME_CHANGE |
-           1u << MPM_GRID_VELOCITY |
-           (unsigned)mpm_scheme_recomputes_velocity(scheme) << MPM_GRID_PREVIOUS |
-           (unsigned)mpm_scheme_is_split(scheme) << MPM_GRID_BEFORE |
-           (unsigned)(scheme->transfer == MPM_XPIC) << MPM_GRID_FILTERED;
+    const bool solves = simulation->integrator->solve;
+    const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
+    return 0 MPM_GRID_FIELDS(BIT);
+#undef BIT
 }
 
 mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows)

@@ -114,7 +114,7 @@ struct sums {
     double first, second;
 };
 
-static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_vector trial,
+static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_field trial,
                                double factor)
 {
     struct solver *solver = &simulation->solver;
@@ -134,21 +134,21 @@ static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation op
     return sums;
 }
 
-static void swap_vectors(mpm_grid *grid, mpm_grid_vector a, mpm_grid_vector b)
+static void swap_vectors(mpm_grid *grid, mpm_grid_field a, mpm_grid_field b)
 {
-    void *kept = grid->vector[a];
-    grid->vector[a] = grid->vector[b];
-    grid->vector[b] = kept;
+    void *kept = grid->field[a];
+    grid->field[a] = grid->field[b];
+    grid->field[b] = kept;
 }
 
 /* ---- the functions of the solvers ------------------------------------------------------------------------------- */
 
 /* Sweeps over the particles with the node vector `vector`. Returns the energy. */
-static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_vector vector, double beta, bool projects)
+static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_field vector, double beta, bool projects)
 {
     mpm_simulation *simulation = solve->simulation;
     const mpm_arguments arguments = {.solve = {
-        .dt = solve->dt, .nodes = simulation->grid.vector[vector], .tangent = simulation->solver.tangent,
+        .dt = solve->dt, .nodes = simulation->grid.field[vector], .tangent = simulation->solver.tangent,
         .reals = tangent_reals(simulation), .beta = beta, .projects = projects}};
     return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
 }
@@ -179,7 +179,7 @@ static void redirect(void *self, double b)
 static mpm_newton_point evaluate(void *self, double step)
 {
     struct solve *solve = self;
-    const mpm_grid_vector trial = step > 0 ? MPM_GRID_TRIAL : MPM_GRID_VELOCITY;
+    const mpm_grid_field trial = step > 0 ? MPM_GRID_TRIAL : MPM_GRID_VELOCITY;
     if (step > 0)
         visit_nodes(solve->simulation, MPM_NODES_TRY, trial, step);
     const double potential = sweep(solve, MPM_RESIDUAL, trial, 1, false);
@@ -350,7 +350,7 @@ static double contact_impulse(const mpm_simulation *simulation)
             for (int c = 0; c < at->contacts; c++)
                 for (int a = 0; a < 3; a++)
                     square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
-            sum += square / mpm_real_at(grid->vector[MPM_GRID_GUESS], mass, size);
+            sum += square / mpm_real_at(grid->field[MPM_GRID_GUESS], mass, size);
         }
     return sqrt(sum);
 }

@@ -34,7 +34,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .mid_step = kind == MPM_BIN_MID_STEP,
         .prepare = mpm_sweeps_fit,
         .context = simulation,
-        .vectors = mpm_describe_vectors(simulation),
+        .fields = mpm_describe_fields(simulation),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);

@@ -494,7 +494,7 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
     const mpm_settings *settings = &simulation->settings;
     const size_t size = settings->real_size;
     const int dim = settings->dim, side = mpm_block_side(dim);
-    const char *nodes = simulation->grid.vector[MPM_GRID_VELOCITY];
+    const char *nodes = simulation->grid.field[MPM_GRID_VELOCITY];
     size_t active = 0;
     if (!simulation->grid_valid)
         return 0;

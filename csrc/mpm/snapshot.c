@@ -433,7 +433,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_describe_vectors(simulation));
+                                mpm_describe_fields(simulation));
     if (status) {
         free_parts(allocator, &parts);
         return status;

@@ -129,7 +129,7 @@ static mpm_measure sweep_over(mpm_simulation *simulation, const mpm_particles *p
                               simulation->kernels->operation[operation][family]};
     call.sweep.particles = particles;
     if (operation == MPM_G2P || operation == MPM_G2P2G)
-        call.sweep.volume_change = simulation->grid.vector[MPM_GRID_VOLUME_CHANGE]; /* NULL without F-bar */
+        call.sweep.volume_change = simulation->grid.field[MPM_GRID_VOLUME_CHANGE]; /* NULL without F-bar */
     const double start = mpm_clock_seconds();
     mpm_pool_for(simulation->run.pool, sweep_item, &call, (ptrdiff_t)simulation->grid.task_count);
     mpm_measure sum = {.least_det = 1};
@@ -218,11 +218,11 @@ static void grid_item(void *context, ptrdiff_t block, int thread)
     call->simulation->kernels->grid_block(&call->pass, block);
 }
 
-static void fold_item(void *context, ptrdiff_t fold, int thread)
+static void place_item(void *context, ptrdiff_t place, int thread)
 {
     (void)thread;
     const struct grid_call *call = context;
-    call->simulation->kernels->grid_fold(&call->pass, fold);
+    call->simulation->kernels->grid_place(&call->pass, place);
 }
 
 struct blocks_call {
@@ -265,7 +265,7 @@ static void grid_pass(mpm_simulation *simulation, mpm_grid_stage stage, double d
     call.pass.filter_step = filter_step;
     mpm_sweeps_blocks(simulation, grid_item, &call, simulation->grid.block_count);
     if (stage != MPM_GRID_FINISH)
-        mpm_sweeps_blocks(simulation, fold_item, &call, simulation->grid.images.block_count);
+        mpm_sweeps_blocks(simulation, place_item, &call, simulation->grid.place_count);
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
 
@@ -330,14 +330,14 @@ static void average_item(void *context, ptrdiff_t block, int thread)
 {
     (void)thread;
     const mpm_simulation *simulation = context;
-    simulation->kernels->average_block(&simulation->grid, block);
+    simulation->kernels->means_block(&simulation->grid, MPM_GRID_VOLUME_CHANGE, block);
 }
 
 static void average_fold_item(void *context, ptrdiff_t fold, int thread)
 {
     (void)thread;
     const mpm_simulation *simulation = context;
-    simulation->kernels->average_fold(&simulation->grid, fold);
+    simulation->kernels->means_fold(&simulation->grid, MPM_GRID_VOLUME_CHANGE, fold);
 }
 
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)

@@ -24,7 +24,7 @@ void mpm_synchronize_defer(mpm_simulation *simulation, bool fused)
     if (simulation->is_synchronized)
         return;
     swap(&simulation->particles.column[MPM_COLUMN_X], &simulation->particles.spare_vector);
-    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
+    swap(&simulation->grid.field[MPM_GRID_VELOCITY], &simulation->grid.field[MPM_GRID_PREVIOUS]);
 }
 
 void mpm_synchronize_particles(mpm_simulation *simulation)
@@ -32,7 +32,7 @@ void mpm_synchronize_particles(mpm_simulation *simulation)
     if (simulation->is_synchronized)
         return;
     simulation->is_synchronized = true;
-    swap(&simulation->grid.vector[MPM_GRID_VELOCITY], &simulation->grid.vector[MPM_GRID_PREVIOUS]);
+    swap(&simulation->grid.field[MPM_GRID_VELOCITY], &simulation->grid.field[MPM_GRID_PREVIOUS]);
     mpm_particles before = simulation->particles;
     before.column[MPM_COLUMN_X] = before.spare_vector;
     mpm_sweeps_synchronize(simulation, &before, simulation->run.began, simulation->run.dt);

@@ -131,14 +131,14 @@ static double *sweep(mpm_simulation *s, mpm_operation operation, const double *v
 {
     const size_t dim = (size_t)s->settings.dim, size = s->settings.real_size;
     const mpm_grid *grid = &s->grid;
-    const mpm_arguments arguments = {.solve = {.dt = DT, .nodes = grid->vector[MPM_GRID_TRIAL],
+    const mpm_arguments arguments = {.solve = {.dt = DT, .nodes = grid->field[MPM_GRID_TRIAL],
                                                .tangent = s->solver.tangent,
                                                .reals = MPM_TANGENT_REALS(s->settings.dim, s->has_moduli),
                                                .beta = 1, .projects = projects}};
     double *out = calloc(length_of(s), sizeof *out);
     assert(out);
     for (size_t i = 0; i < length_of(s); i++)
-        mpm_real_set(grid->vector[MPM_GRID_TRIAL], i / dim * 4 + i % dim, v[i] + (u ? h * u[i] : 0), size);
+        mpm_real_set(grid->field[MPM_GRID_TRIAL], i / dim * 4 + i % dim, v[i] + (u ? h * u[i] : 0), size);
     const double found = mpm_sweeps_solve(s, operation, &arguments).elastic;
     if (energy)
         *energy = found;
@@ -147,7 +147,7 @@ static double *sweep(mpm_simulation *s, mpm_operation operation, const double *v
         const mpm_node_block *block = &grid->blocks[i / dim / MPM_BLOCK_NODES];
         for (int32_t c = block->first_copy; c < block->first_copy + block->copies; c++) {
             const size_t at = (size_t)grid->copy_list[c] * MPM_BLOCK_NODES + node;
-            out[i] += mpm_real_at(grid->copies, 4 * at + i % dim, size);
+            out[i] += mpm_real_at(grid->copies[MPM_GRID_FORCES], 4 * at + i % dim, size);
         }
     }
     return out;

@@ -61,7 +61,7 @@ INLINE void begin_scatter(struct workspace *work)
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     (void)run;
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
-    if (sweep->grid->impulse_copies)
-        arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->impulse_copies);
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_VELOCITY]);
+    if (sweep->grid->copies[MPM_GRID_IMPULSE])
+        arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_IMPULSE]);
 }

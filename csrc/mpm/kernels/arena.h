@@ -106,6 +106,14 @@ INLINE void arena_read(real *arena, const mpm_group *group, const real *grid)
     });
 }
 
+/* Clears a task's copies of a field. */
+INLINE void clear_copies(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t task)
+{
+    const size_t block = MPM_BLOCK_NODES * 4 * sizeof(real);
+    memset((char *)grid->copies[field] + (size_t)grid->task_copy[task] * block, 0,
+           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
+}
+
 /* As many nodes as a register holds. */
 #define SPAN_REALS (WIDTH < 4 ? 4 : WIDTH)
 typedef real span __attribute__((vector_size(SPAN_REALS * sizeof(real)), may_alias, aligned(4 * sizeof(real))));

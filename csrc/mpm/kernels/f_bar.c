@@ -17,11 +17,12 @@
  * force is symmetric in the volume changes of any two particles, also of different materials, and no mode is stiffer
  * than without the average. Momentum does not know of the average.
  *
- * It is found after the grid pass, and G2P reads it (sweep_any.c).
+ * It is found after the grid pass: this sweep scatters, node_means.c divides the sums, and G2P reads e (sweep_any.c).
+ * Images of nodes at mirrors are not those of centres, but there are no sums beyond a mirror, except with the linear
+ * kernel, which averages at nodes.
  */
 #include "mpm/kernels/f_bar.h"
 #include "mpm/kernels/any_scheme.h"
-#include "mpm/kernels/nodes.h"
 
 /* The least weight over the mass of a particle, where the stiffest one has about 1: a law without stiffness, such as
  * that of sand that has parted, still has an average. It is far below the share of the softest solid beside the
@@ -39,7 +40,7 @@ static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments
     const wide scale = wide_set((real)arguments->average.scale);
     union law_parameters parameters = {0};
     prepare_law(law, &parameters, material);
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_VELOCITY]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -56,58 +57,16 @@ static void average_group(const mpm_sweep *sweep, const mpm_arguments *arguments
         stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, MPM_LINEAR,
                         &deposit);
     }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_VOLUME_CHANGE]);
 }
 
 void MPM_KERNEL(f_bar_average)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
 {
     const mpm_grid *grid = sweep->grid;
     struct workspace *work = sweep->workspaces[thread];
-    const size_t block = MPM_BLOCK_NODES * 4 * sizeof(real);
-    memset((char *)grid->copies + (size_t)grid->task_copy[task] * block, 0,
-           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
+    clear_copies(grid, MPM_GRID_VOLUME_CHANGE, task);
     sweep->measures[task] = (mpm_measure){.least_det = 1};
     begin_scatter(work);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++)
         average_group(sweep, arguments, &sweep->particles->groups[g], work);
-}
-
-/* e_c, from the sums of a block. */
-static void divide(real *node)
-{
-    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
-        node[n] = node[n + 3] > 0 ? node[n] / node[n + 3] : 0;
-}
-
-void MPM_KERNEL(f_bar_block)(const mpm_grid *grid, ptrdiff_t b)
-{
-    const mpm_node_block *block = &grid->blocks[b];
-    const bool folded = block->fold >= 0; /* f_bar_fold continues after the barrier */
-    real *node = folded ? block_vec4s(grid->images.raw, block->fold)
-                        : block_vec4s(grid->vector[MPM_GRID_VOLUME_CHANGE], b);
-    sum_copies(node, grid, block, grid->copies);
-    if (!folded)
-        divide(node);
-}
-
-/* The sums are scalars: no image changes their sign, unlike in fold.h. Images of nodes at mirrors are not those of
- * centres, but there are no sums beyond a mirror, except with the linear kernel, which averages at nodes. */
-void MPM_KERNEL(f_bar_fold)(const mpm_grid *grid, ptrdiff_t fold)
-{
-    const mpm_images *images = &grid->images;
-    const real *raw = images->raw;
-    real *node = block_vec4s(grid->vector[MPM_GRID_VOLUME_CHANGE], images->blocks[fold]);
-    memcpy(node, raw + fold * 4 * MPM_BLOCK_NODES, 4 * MPM_BLOCK_NODES * sizeof(real));
-    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
-        const mpm_image_node *image_node = &images->nodes[i];
-        real *sum = node + 4 * image_node->node;
-        sum[0] = sum[3] = 0;
-        for (int32_t k = image_node->first; k < image_node->first + image_node->images; k++) {
-            const mpm_image *image = &images->list[k];
-            const real *value = raw + ((ptrdiff_t)image->fold * MPM_BLOCK_NODES + image->node) * 4;
-            sum[0] += value[0];
-            sum[3] += value[3];
-        }
-    }
-    divide(node);
 }

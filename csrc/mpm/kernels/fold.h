@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folding: the values of nodes are added over their images, and velocities are given back to the images.
- * mpm/memory/images.h defines images. Folding depends neither on the kernel nor on what the values mean.
+ * Folding: the values of nodes are added over their images, and results are given back to the images.
+ * mpm/memory/images.h defines images. Folding knows neither the kernel nor what the values mean: which of them change
+ * their sign at a reflection, the table of fields tells (mpm/memory/grid_fields.h).
  */
 #pragma once
 #include "base/simd.h"
@@ -13,11 +14,20 @@ INLINE const real *fold_vec4(const real *raw, int32_t fold, int n)
     return raw + ((ptrdiff_t)fold * MPM_BLOCK_NODES + n) * 4;
 }
 
-/* The values of a block; those of nodes with images are summed over the images in the frame of the domain. A node on a
- * plane of symmetry is its own image, which cancels the normal component. (The image also doubles the mass and the
- * other components, for all images of the node alike, so that leaving it out changes no velocity.) */
-NOINLINE void fold_block(real *out, const real *raw, const mpm_images *images, int32_t fold)
+/* The value c of a node after the reflections `flips`. */
+INLINE real reflected(const real *value, int c, unsigned flips, mpm_fold_rule rule)
 {
+    return __builtin_parity(flips & rule.odd[c]) ? -value[c] : value[c];
+}
+
+/* The sums of a field in a block; those of nodes with images are added over the images in the frame of the domain. A
+ * node on a plane of symmetry is its own image, which cancels what is odd. (The image also doubles the mass and the
+ * other components, for all images of the node alike, so that leaving it out changes no velocity.) */
+NOINLINE void fold_block(real *out, const mpm_grid *grid, mpm_grid_field field, int32_t fold)
+{
+    const mpm_images *images = &grid->images;
+    const mpm_fold_rule rule = mpm_grid_rows[field].fold;
+    const real *raw = grid->raw[field];
     memcpy(out, fold_vec4(raw, fold, 0), 4 * MPM_BLOCK_NODES * sizeof(real));
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
         const mpm_image_node *node = &images->nodes[i];
@@ -25,13 +35,11 @@ NOINLINE void fold_block(real *out, const real *raw, const mpm_images *images, i
         for (int32_t k = node->first; k < node->first + node->images; k++) {
             const mpm_image *image = &images->list[k];
             const real *value = fold_vec4(raw, image->fold, image->node);
-            for (int a = 0; a < DIM; a++)
-                sum[a] += image->flips >> a & 1 ? -value[a] : value[a];
-            sum[3] += value[3];
+            for (int c = 0; c < 4; c++)
+                sum[c] += image->flips ? reflected(value, c, image->flips, rule) : value[c];
         }
-        for (int a = 0; a < DIM; a++)
-            out[4 * node->node + a] = node->planes >> a & 1 ? 0 : sum[a];
-        out[4 * node->node + 3] = sum[3];
+        for (int c = 0; c < 4; c++)
+            out[4 * node->node + c] = node->planes & rule.odd[c] ? 0 : sum[c];
     }
 }
 
@@ -40,4 +48,11 @@ INLINE void unfold_vector(real v[DIM], const mpm_image_node *node)
 {
     for (int a = 0; a < DIM; a++)
         v[a] = node->flips >> a & 1 ? -v[a] : v[a];
+}
+
+/* The same for the values of a field. */
+INLINE void unfold_values(real value[4], mpm_grid_field field, const mpm_image_node *node)
+{
+    for (int c = 0; node->flips && c < 4; c++)
+        value[c] = reflected(value, c, node->flips, mpm_grid_rows[field].fold);
 }

@@ -192,16 +192,16 @@ INLINE void report_motion(const real *node, bool linear, mpm_block_report *repor
 
 static const real no_gravity[4] = {0};
 
-static real *nodes_of(const mpm_grid_pass *pass, mpm_grid_vector vector, ptrdiff_t b)
+static real *nodes_of(const mpm_grid_pass *pass, mpm_grid_field vector, ptrdiff_t b)
 {
-    return block_vec4s(pass->grid->vector[vector], b);
+    return field_nodes(pass->grid, vector, b);
 }
 
 /* node += dt f */
 static void add_forces(real *node, const mpm_grid *grid, const mpm_node_block *block)
 {
     real impulse[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-    sum_copies(impulse, grid, block, grid->impulse_copies);
+    sum_copies(impulse, grid, block, grid->copies[MPM_GRID_IMPULSE]);
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH)
         wide_store(node + n, wide_load(node + n) + wide_load(impulse + n));
 }
@@ -251,7 +251,7 @@ static void add_flip_impulse(const mpm_grid_pass *pass, int32_t fold, double imp
     const real *before = nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
         const mpm_image_node *node = &images->nodes[i];
-        const real *raw = fold_vec4(images->raw_before, fold, node->node);
+        const real *raw = fold_vec4(pass->grid->raw[MPM_GRID_BEFORE], fold, node->node);
         for (int a = 0; a < DIM; a++)
             if (node->normals >> a & 1)
                 impulse[a] -= pass->scheme.flip_ratio *
@@ -315,12 +315,13 @@ static void add_mirror_impulse(const mpm_grid_pass *pass, ptrdiff_t b)
     const real *velocity = nodes_of(pass, MPM_GRID_VELOCITY, b);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
         const mpm_image_node *node = &images->nodes[i];
-        const real *momentum = fold_vec4(images->raw, fold, node->node), *v = velocity + 4 * node->node;
-        const real *impulse = fold_vec4(images->raw_impulse, fold, node->node);
+        const real *momentum = fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], fold, node->node);
+        const real *impulse = fold_vec4(pass->grid->raw[MPM_GRID_FORCES], fold, node->node);
+        const real *v = velocity + 4 * node->node;
         for (int a = 0; a < DIM; a++) {
             double given = (double)momentum[a] + (double)impulse[a];
             if (pass->scheme.midpoint) /* the forces acted for half a step */
-                given += given - (double)fold_vec4(images->raw_before, fold, node->node)[a];
+                given += given - (double)fold_vec4(pass->grid->raw[MPM_GRID_BEFORE], fold, node->node)[a];
             if (node->normals >> a & 1)
                 pass->reports[b].impulse[a] +=
                     (double)momentum[3] * ((double)v[a] - pass->dt * pass->gravity[a]) - given;
@@ -333,13 +334,12 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const bool split = mpm_scheme_is_split(&pass->scheme), folded = block->fold >= 0;
-    real *node = folded ? block_vec4s(grid->images.raw, block->fold) : nodes_of(pass, MPM_GRID_VELOCITY, b);
+    real *node = field_sums(grid, MPM_GRID_VELOCITY, b);
     real gravity[4] = {0};
     pass->reports[b] = (mpm_block_report){0};
-    sum_copies(node, grid, block, grid->copies);
+    sum_copies(node, grid, block, grid->copies[MPM_GRID_VELOCITY]);
     if (split) {
-        copy_block(folded ? block_vec4s(grid->images.raw_before, block->fold) : nodes_of(pass, MPM_GRID_BEFORE, b),
-                   node);
+        copy_block(field_sums(grid, MPM_GRID_BEFORE, b), node);
         add_forces(node, grid, block);
     }
     if (folded) /* grid_pass_fold continues after the barrier */
@@ -377,8 +377,8 @@ static void filter_block(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_node_block *block = &grid->blocks[b];
     const bool folded = block->fold >= 0;
     real own[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-    real *seen = folded ? block_vec4s(grid->images.raw_before, block->fold) : own;
-    sum_copies(seen, grid, block, grid->copies);
+    real *seen = folded ? field_sums(grid, MPM_GRID_FILTERED, b) : own;
+    sum_copies(seen, grid, block, grid->copies[MPM_GRID_FILTERED]);
     if (folded)
         return;
     to_velocity(seen, no_gravity);
@@ -396,9 +396,10 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t b)
 }
 
 /* Computes the velocities of a block from folded momentum, without forces or walls. */
-static void fold_free(real *node, const real *raw, const mpm_images *images, int32_t fold)
+static void fold_free(real *node, const mpm_grid *grid, mpm_grid_field field, int32_t fold)
 {
-    fold_block(node, raw, images, fold);
+    const mpm_images *images = &grid->images;
+    fold_block(node, grid, field, fold);
     to_velocity(node, no_gravity);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
         unfold_vector(node + 4 * images->nodes[i].node, &images->nodes[i]);
@@ -416,25 +417,25 @@ static void unfold_free(real *node, const mpm_grid_pass *pass, int32_t fold)
         unfold_vector(v, image);
     }
     for (int n = 0; n < MPM_BLOCK_NODES; n++)
-        node[4 * n + 3] = fold_vec4(images->raw, fold, n)[3];
+        node[4 * n + 3] = fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], fold, n)[3];
     if (mpm_scheme_is_split(&pass->scheme))
-        fold_free(nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]), images->raw_before, images, fold);
+        fold_free(nodes_of(pass, MPM_GRID_BEFORE, images->blocks[fold]), pass->grid, MPM_GRID_BEFORE, fold);
 }
 
-void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
+static void step_fold(const mpm_grid_pass *pass, ptrdiff_t fold)
 {
     const mpm_grid *grid = pass->grid;
     const mpm_images *images = &grid->images;
     const int32_t b = images->blocks[fold];
     if (pass->stage == MPM_GRID_FILTER) {
         real seen[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-        fold_free(seen, images->raw_before, images, (int32_t)fold);
+        fold_free(seen, grid, MPM_GRID_FILTERED, (int32_t)fold);
         continue_filter(pass, b, seen);
         return;
     }
     real *node = nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
     set_gravity(gravity, pass);
-    fold_block(node, images->raw, images, (int32_t)fold);
+    fold_block(node, grid, MPM_GRID_VELOCITY, (int32_t)fold);
     to_velocity(node, gravity);
     if (pass->stage == MPM_GRID_FREE) {
         unfold_free(node, pass, (int32_t)fold);
@@ -442,12 +443,19 @@ void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
         return;
     }
     const double collider_speed = begin_colliders(pass, b);
-    unfold_block(node, images->raw, &grid->blocks[b], pass, b, collider_speed >= 0);
+    unfold_block(node, grid->raw[MPM_GRID_VELOCITY], &grid->blocks[b], pass, b, collider_speed >= 0);
     if (mpm_scheme_is_split(&pass->scheme))
-        fold_free(nodes_of(pass, MPM_GRID_BEFORE, b), images->raw_before, images, (int32_t)fold);
+        fold_free(nodes_of(pass, MPM_GRID_BEFORE, b), grid, MPM_GRID_BEFORE, (int32_t)fold);
     if (mpm_scheme_is_flip(&pass->scheme))
         add_flip_impulse(pass, (int32_t)fold, pass->reports[b].impulse);
     report_block(pass, b, collider_speed);
     if (pass->scheme.transfer == MPM_XPIC)
         begin_filter(pass, b);
+}
+
+void MPM_KERNEL(grid_pass_place)(const mpm_grid_pass *pass, ptrdiff_t place)
+{
+    for (ptrdiff_t b = pass->grid->places[place].first, n = pass->grid->places[place].count; n > 0; b++, n--)
+        if (pass->grid->blocks[b].fold >= 0)
+            step_fold(pass, pass->grid->blocks[b].fold);
 }

@@ -11,7 +11,7 @@
 
 static real *velocities_of(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    return block_vec4s(pass->grid->vector[MPM_GRID_VELOCITY], b);
+    return block_vec4s(pass->grid->field[MPM_GRID_VELOCITY], b);
 }
 
 static bool has_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -132,7 +132,7 @@ static bool revise_end(mpm_held_node *node, const double v[3], double m, double 
 
 int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b, double tolerance)
 {
-    const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->vector[MPM_GRID_GUESS], b);
+    const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->field[MPM_GRID_GUESS], b);
     int32_t changed = 0;
     for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
         mpm_held_node *at = &held->nodes[i];
@@ -141,7 +141,7 @@ int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held 
             v[a] = (double)node[4 * at->node + a];
         const double m = (double)guess[4 * at->node + 3];
         if (pass->scheme.midpoint) {
-            const real *before = block_vec4s(pass->grid->vector[MPM_GRID_BEFORE], b) + 4 * at->node;
+            const real *before = block_vec4s(pass->grid->field[MPM_GRID_BEFORE], b) + 4 * at->node;
             for (int a = 0; a < DIM; a++)
                 v[a] += v[a] - (double)before[a];
             changed += revise_end(at, v, m, tolerance);
@@ -156,7 +156,7 @@ int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held 
 void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
-    const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->vector[MPM_GRID_GUESS], b);
+    const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->field[MPM_GRID_GUESS], b);
     double *wall = pass->reports[b].impulse;
     for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
         const mpm_held_node *at = &held->nodes[i];

@@ -16,9 +16,9 @@ void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags);
 void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation);
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
-void MPM_KERNEL(grid_pass_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
-void MPM_KERNEL(f_bar_block)(const mpm_grid *grid, ptrdiff_t block);
-void MPM_KERNEL(f_bar_fold)(const mpm_grid *grid, ptrdiff_t fold);
+void MPM_KERNEL(grid_pass_place)(const mpm_grid_pass *pass, ptrdiff_t place);
+void MPM_KERNEL(node_means_block)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t block);
+void MPM_KERNEL(node_means_fold)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t fold);
 void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
 int32_t MPM_KERNEL(held_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -47,9 +47,9 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
 #define ENTRY(enumerator, name, standard, any) [enumerator] = {MPM_KERNEL(standard##_##name), MPM_KERNEL(any##_##name)},
     .operation = {MPM_OPERATIONS(ENTRY)},
     .grid_block = MPM_KERNEL(grid_pass_block),
-    .grid_fold = MPM_KERNEL(grid_pass_fold),
-    .average_block = MPM_KERNEL(f_bar_block),
-    .average_fold = MPM_KERNEL(f_bar_fold),
+    .grid_place = MPM_KERNEL(grid_pass_place),
+    .means_block = MPM_KERNEL(node_means_block),
+    .means_fold = MPM_KERNEL(node_means_fold),
     .nodes_block = MPM_KERNEL(node_vectors_block),
     .nodes_fold = MPM_KERNEL(node_vectors_fold),
     .held_room = MPM_KERNEL(held_nodes_room),

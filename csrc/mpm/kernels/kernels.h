@@ -146,7 +146,7 @@ typedef struct mpm_sweep {
     mpm_colliders colliders; /* during the step that ends; books per task */
     mpm_rigid_sums *rigid_sums; /* per group, of rigid materials; written by MPM_RIGID_SUMS */
     const mpm_rigid_body *rigid; /* per material: of the step that ends */
-    const void *volume_change; /* F-bar, in G2P: the averages as grid->vector; else NULL */
+    const void *volume_change; /* F-bar, in G2P: the averages as grid->field; else NULL */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -174,7 +174,7 @@ typedef union mpm_arguments {
     } body_force;
     struct {
         double dt;
-        const void *nodes; /* the trial velocity, or the vector to multiply: as grid->vector */
+        const void *nodes; /* the trial velocity, or the vector to multiply: as grid->field */
         void *tangent;     /* [tile][reals][lanes] */
         int reals;         /* room for MPM_TANGENT_REALS */
         double beta;       /* factor of the tangent; 1 but in semi-implicit steps */
@@ -252,8 +252,8 @@ typedef struct mpm_node_pass {
     const mpm_grid *grid;
     const mpm_held *held;
     mpm_node_operation operation;
-    mpm_grid_vector trial; /* the vector of u */
-    mpm_grid_vector preconditioner; /* whose fourth component is D: MPM_GRID_DIAGONAL, or MPM_GRID_GUESS for the mass */
+    mpm_grid_field trial; /* the vector of u */
+    mpm_grid_field preconditioner; /* whose fourth component is D: MPM_GRID_DIAGONAL, or MPM_GRID_GUESS for the mass */
     bool along;
     double factor;         /* a */
     double (*sums)[2];     /* per block */
@@ -316,12 +316,13 @@ typedef struct mpm_kernels {
     const size_t *workspace_bytes; /* per thread, for any scheme */
     mpm_sweep_task *operation[MPM_OPERATION_COUNT][MPM_FAMILY_COUNT];
     void (*grid_block)(const mpm_grid_pass *pass, ptrdiff_t block);
-    /** The second pass, over the blocks with images, after the first pass over all blocks. */
-    void (*grid_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
-    /** The same two passes after MPM_AVERAGE. */
-    void (*average_block)(const mpm_grid *grid, ptrdiff_t block);
-    void (*average_fold)(const mpm_grid *grid, ptrdiff_t fold);
-    /** The same two passes for the vectors of a solve; only operations with `copies` need the second one. */
+    /** The second pass, over the places whose blocks wait for others, after the first pass over all blocks. */
+    void (*grid_place)(const mpm_grid_pass *pass, ptrdiff_t place);
+    /** Two passes for a field whose sums become means {q, sum w}, after MPM_AVERAGE: over all blocks, then over those
+     *  with images. */
+    void (*means_block)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t block);
+    void (*means_fold)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t fold);
+    /** The same two for the vectors of a solve; only operations with `copies` need the second one. */
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
     /** An upper bound of the nodes of a block at contacts, after MPM_GRID_FREE. */

@@ -9,9 +9,9 @@
 #include "mpm/kernels/fold.h"
 #include "mpm/kernels/nodes.h"
 
-static real *vector_of(const mpm_node_pass *pass, mpm_grid_vector vector, ptrdiff_t b)
+static real *vector_of(const mpm_node_pass *pass, mpm_grid_field vector, ptrdiff_t b)
 {
-    return block_vec4s(pass->grid->vector[vector], b);
+    return field_nodes(pass->grid, vector, b);
 }
 
 /* Runs `body` for every part of a block's vec4s, which begins at real n. */
@@ -81,7 +81,7 @@ static void begin(const mpm_node_pass *pass, ptrdiff_t b)
     memcpy(guess, velocity, 4 * MPM_BLOCK_NODES * sizeof(real));
     if (fold >= 0) {
         real folded[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-        fold_block(folded, grid->images.raw, &grid->images, fold);
+        fold_block(folded, grid, MPM_GRID_VELOCITY, fold);
         for (int n = 3; n < 4 * MPM_BLOCK_NODES; n += 4)
             guess[n] = folded[n];
     }
@@ -238,8 +238,8 @@ void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t b)
     case MPM_NODES_RESIDUAL:
     case MPM_NODES_SYSTEM:
     case MPM_NODES_PRODUCT:
-        sum_copies(block->fold < 0 ? own : block_vec4s(grid->images.raw_impulse, block->fold), grid, block,
-                   grid->copies);
+        sum_copies(block->fold < 0 ? own : field_sums(grid, MPM_GRID_FORCES, b), grid, block,
+                   grid->copies[MPM_GRID_FORCES]);
         if (block->fold < 0)
             use_copies(pass, b, own); /* otherwise node_vectors_fold continues after the barrier */
         break;
@@ -263,7 +263,7 @@ void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold)
     const mpm_images *images = &pass->grid->images;
     const int32_t b = images->blocks[fold];
     real sum[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
-    fold_block(sum, images->raw_impulse, images, (int32_t)fold);
+    fold_block(sum, pass->grid, MPM_GRID_FORCES, (int32_t)fold);
     for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
         unfold_vector(sum + 4 * images->nodes[i].node, &images->nodes[i]);
     use_copies(pass, b, sum);

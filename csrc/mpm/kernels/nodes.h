@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The nodes of a block: coordinates, walls, and vectors of vec4s.
+ * The nodes of a block: coordinates, walls, fields of vec4s.
  */
 #pragma once
 #include "mpm/kernels/pencil.h"
@@ -8,6 +8,18 @@
 INLINE real *block_vec4s(void *array, ptrdiff_t block)
 {
     return (real *)array + block * 4 * MPM_BLOCK_NODES;
+}
+
+INLINE real *field_nodes(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
+{
+    return block_vec4s(grid->field[field], b);
+}
+
+/* Where the sums of a block go: to its nodes or, if it has images, to the raw sums, which every image must find. */
+INLINE real *field_sums(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
+{
+    const int32_t fold = grid->blocks[b].fold;
+    return fold >= 0 ? block_vec4s(grid->raw[field], fold) : field_nodes(grid, field, b);
 }
 
 /* The coordinates of node `n` of a block. */

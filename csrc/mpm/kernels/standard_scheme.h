@@ -37,5 +37,5 @@ NOINLINE void momentum_add(struct workspace *work, const mpm_group *group, real 
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     run_end(run, work->momentum + ARENA_SLACK);
-    momentum_add(work, group, sweep->grid->copies);
+    momentum_add(work, group, sweep->grid->copies[MPM_GRID_VELOCITY]);
 }

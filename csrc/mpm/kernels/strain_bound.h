@@ -102,6 +102,6 @@ NOINLINE bool strains_less(const mpm_sweep *sweep, double dt, const mpm_block_re
         return true;
     if (sweep->scheme.degree == MPM_LINEAR)
         return false;
-    approach_of_nodes(group, sweep->grid->vector[MPM_GRID_VELOCITY], cayley, approach);
+    approach_of_nodes(group, sweep->grid->field[MPM_GRID_VELOCITY], cayley, approach);
     return mpm_kernels_least_det(range, approach, per_dx) > enough;
 }

@@ -12,7 +12,7 @@
 
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    velocities_read(&work->velocities, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
+    velocities_read(&work->velocities, group, sweep->grid->field[MPM_GRID_VELOCITY]);
 }
 
 /* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. */

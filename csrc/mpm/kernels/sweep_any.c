@@ -19,7 +19,7 @@ INLINE void cross(real *out, const real *a, const real *b)
 /* The velocities in mid step, and for each node the vector v_mid x v that the spin of particles needs. */
 NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    const real *midpoint = sweep->grid->vector[MPM_GRID_MIDPOINT], *velocity = sweep->grid->vector[MPM_GRID_VELOCITY];
+    const real *midpoint = sweep->grid->field[MPM_GRID_MIDPOINT], *velocity = sweep->grid->field[MPM_GRID_VELOCITY];
     real *middle = work->midpoint + ARENA_SLACK, *spin = work->spin + ARENA_SLACK;
     arena_read(middle, group, midpoint);
     ARENA_LINES(group, group->node_block, {
@@ -31,7 +31,7 @@ NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, stru
 /* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
 {
-    const real *velocity = sweep->grid->vector[MPM_GRID_VELOCITY], *before = sweep->grid->vector[MPM_GRID_BEFORE];
+    const real *velocity = sweep->grid->field[MPM_GRID_VELOCITY], *before = sweep->grid->field[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
     const bool split = mpm_scheme_reads_before(&sweep->scheme);
     if (sweep->scheme.midpoint)
@@ -254,7 +254,7 @@ static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments,
     (void)arguments, (void)result;
     const int degree = sweep->scheme.degree;
     struct stencil *s = &work->stencil;
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_FILTERED]);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_FILTERED]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -266,14 +266,14 @@ static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments,
             deposit.Q[b] = tile.mass * stencil_sum(s, 0, b);
         stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, degree, &deposit);
     }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_FILTERED]);
 }
 
 void MPM_KERNEL(sweep_any_filter)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
 {
     struct workspace *work = sweep->workspaces[thread];
     begin_scatter(work);
-    clear_copies(sweep->grid, sweep->grid->copies, task);
+    clear_copies(sweep->grid, MPM_GRID_FILTERED, task);
     for_each_group(sweep, arguments, task, work, filter_group);
 }
 
@@ -285,7 +285,7 @@ static void rest_volume_group(const mpm_sweep *sweep, const mpm_arguments *argum
     struct stencil *s = &work->stencil;
     const wide zero = wide_set(0);
     const wide cell = wide_set((real)(DIM == 3 ? sweep->dx * sweep->dx * sweep->dx : sweep->dx * sweep->dx));
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->vector[MPM_GRID_VELOCITY]);
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_VELOCITY]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
@@ -328,7 +328,7 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
         stencil_prepare(s, tile.x, sweep->scheme.degree);
         stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
     }
-    arena_add(target, group, split ? sweep->grid->impulse_copies : sweep->grid->copies);
+    arena_add(target, group, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
 }
 
 void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,

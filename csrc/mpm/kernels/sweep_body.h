@@ -129,13 +129,6 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         dissipation_add_group(result, &dissipation);
 }
 
-static void clear_copies(const mpm_grid *grid, void *copies, ptrdiff_t task)
-{
-    const size_t node = 4 * sizeof(real), block = MPM_BLOCK_NODES * node;
-    memset((char *)copies + (size_t)grid->task_copy[task] * block, 0,
-           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
-}
-
 /* The body of an operation: what it does to a group. */
 typedef void group_body(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
                         struct durations, int law);
@@ -153,11 +146,11 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
         memset(sweep->colliders.books + (size_t)task * sweep->colliders.count, 0,
                sweep->colliders.count * sizeof *sweep->colliders.books);
     if (pieces & SCATTER) {
-        clear_copies(grid, grid->copies, task);
+        clear_copies(grid, MPM_GRID_VELOCITY, task);
         begin_scatter(work);
     }
-    if (ANY_SCHEME && (pieces & SCATTER) && grid->impulse_copies)
-        clear_copies(grid, grid->impulse_copies, task);
+    if (ANY_SCHEME && (pieces & SCATTER) && grid->copies[MPM_GRID_IMPULSE])
+        clear_copies(grid, MPM_GRID_IMPULSE, task);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);

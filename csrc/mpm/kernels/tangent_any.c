@@ -33,7 +33,7 @@ INLINE void scatter_stress(const mpm_sweep *sweep, struct workspace *work, struc
 INLINE void momentum_end(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
 {
     (void)run;
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies);
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_FORCES]);
 }
 
 #define FAMILY(name) MPM_KERNEL(tangent_any_##name)

@@ -295,10 +295,7 @@ INLINE void product_group(const mpm_sweep *sweep, const mpm_arguments *arguments
 
 static void begin_task(const mpm_sweep *sweep, ptrdiff_t task, struct workspace *work)
 {
-    const mpm_grid *grid = sweep->grid;
-    const size_t block = MPM_BLOCK_NODES * 4 * sizeof(real);
-    memset((char *)grid->copies + (size_t)grid->task_copy[task] * block, 0,
-           (size_t)(grid->task_copy[task + 1] - grid->task_copy[task]) * block);
+    clear_copies(sweep->grid, MPM_GRID_FORCES, task);
     sweep->measures[task] = (mpm_measure){.least_det = 1};
     begin_scatter(work);
 }

@@ -178,7 +178,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
         for (size_t i = 0; i < count; i++) {
             rank[order[i].found] = (int32_t)i;
             memcpy(plan->groups[i].block, order[i].key.block, sizeof plan->groups[i].block);
-            plan->groups[i].material = order[i].key.material;
+            plan->groups[i].material = order[i].key.kind;
         }
         /* a counting sort, filled backwards from the end of every group's feeds */
         for (size_t i = 0; i < feed_count; i++)
@@ -542,7 +542,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     for_groups(plan, count_item, plan);
     if ((status = lay_groups(plan)) ||
         (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
-                                 old->dim, old->real_size, request->vectors)))
+                                 old->dim, old->real_size, request->fields)))
         return status;
     plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
     return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;

@@ -34,7 +34,7 @@ typedef struct mpm_binning {
     /** Prepares what else depends on the grid. The last step that may fail; nothing has changed yet. */
     mpm_status (*prepare)(void *context, const mpm_grid *grid);
     void *context;
-    unsigned vectors; /* of the new grid (mpm_grid_vector) */
+    unsigned fields; /* of the new grid (mpm_grid_field) */
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 

@@ -15,7 +15,7 @@ static size_t hash(mpm_block_key key)
     uint64_t h = (uint32_t)key.block[0];
     h = (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u + (uint32_t)key.block[1];
     h = (h ^ (h >> 31)) * 0x9e3779b97f4a7c15u + (uint32_t)key.block[2];
-    h = (h ^ (h >> 30)) * 0x9e3779b97f4a7c15u + (uint32_t)key.material;
+    h = (h ^ (h >> 30)) * 0x9e3779b97f4a7c15u + (uint32_t)key.kind;
     h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
     return (size_t)(h ^ (h >> 32));
 }
@@ -60,9 +60,9 @@ int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key)
     return (int32_t)map->count++;
 }
 
-mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t material, int dim, int k)
+mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k)
 {
-    mpm_block_key key = {{block[0], block[1], block[2]}, material};
+    mpm_block_key key = {{block[0], block[1], block[2]}, kind};
     for (int axis = dim - 1; axis >= 0; axis--, k /= 3)
         key.block[axis] += k % 3 - 1;
     return key;
@@ -80,7 +80,7 @@ int mpm_block_map_compare(const void *a, const void *b)
 {
     const mpm_block_key *p = a, *q = b;
     const int order = mpm_block_map_compare_blocks(p->block, q->block);
-    return order ? order : (p->material > q->material) - (p->material < q->material);
+    return order ? order : (p->kind > q->kind) - (p->kind < q->kind);
 }
 
 void mpm_block_map_clear(mpm_block_map *map)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A hash table from block coordinates (and a material) to an index. Its cost grows with the number of occupied blocks,
- * not with the size of the domain.
+ * A hash table from block coordinates, with a material or a layer, to an index. Its cost grows with the number of
+ * occupied blocks, not with the size of the domain.
  */
 #pragma once
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 typedef struct mpm_block_key {
     int32_t block[3];
-    int32_t material;
+    int32_t kind; /* of a group: its material; of a block of nodes: its layer */
 } mpm_block_key;
 
 typedef struct mpm_block_map {
@@ -28,9 +28,9 @@ mpm_block_map mpm_block_map_empty(const mpm_allocator *allocator);
 int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key);
 
 /** The key of neighbour `k` of a block: offsets of -1, 0 or 1 along every axis, x slowest. */
-mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t material, int dim, int k);
+mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k);
 
-/** Lexicographic order of blocks: x, y, z; and of keys: block, then material. */
+/** Lexicographic order of blocks: x, y, z; and of keys: block, then kind. */
 int mpm_block_map_compare_blocks(const int32_t a[3], const int32_t b[3]);
 int mpm_block_map_compare(const void *a, const void *b);
 

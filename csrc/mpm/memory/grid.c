@@ -32,13 +32,17 @@ static int is_touched(const mpm_group *group, int dim, int k)
     return 1;
 }
 
-/* Finds the touched blocks, sorted by coordinates, and writes their indices into the groups. */
+/* Finds the touched blocks, sorted by coordinates and layer, and writes their indices into the groups. */
 static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                               int dim)
 {
     const int neighbours = dim == 3 ? 27 : 9;
     mpm_status status = MPM_OUT_OF_MEMORY;
     mpm_block_map map = mpm_block_map_empty(allocator);
+    struct {
+        mpm_block_key key;
+        int32_t found;
+    } *order = NULL; /* key first, so that mpm_block_map_compare applies */
     int32_t *rank = NULL;
     for (size_t g = 0; g < group_count; g++)
         for (int k = 0; k < neighbours; k++) {
@@ -46,22 +50,23 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
             if (!is_touched(&groups[g], dim, k))
                 continue;
             groups[g].node_block[k] =
-                mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, 0, dim, k));
+                mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, groups[g].layer, dim, k));
             if (groups[g].node_block[k] < 0)
                 goto done;
         }
     grid->block_count = map.count;
     grid->blocks = mpm_memory_new(allocator, map.count, sizeof *grid->blocks);
+    order = mpm_memory_new(allocator, map.count, sizeof *order);
     rank = mpm_memory_new(allocator, map.count, sizeof *rank);
-    if (!grid->blocks || !rank)
+    if (!grid->blocks || !order || !rank)
         goto done;
     for (size_t b = 0; b < map.count; b++)
-        map.keys[b].material = (int32_t)b; /* stores the provisional index; coordinates alone are unique */
-    if (map.count) /* without particles there is no array to sort */
-        qsort(map.keys, map.count, sizeof *map.keys, mpm_block_map_compare);
+        order[b].key = map.keys[b], order[b].found = (int32_t)b;
+    qsort(order, map.count, sizeof *order, mpm_block_map_compare);
     for (size_t b = 0; b < map.count; b++) {
-        memcpy(grid->blocks[b].block, map.keys[b].block, sizeof grid->blocks[b].block);
-        rank[map.keys[b].material] = (int32_t)b;
+        memcpy(grid->blocks[b].block, order[b].key.block, sizeof grid->blocks[b].block);
+        grid->blocks[b].layer = order[b].key.kind;
+        rank[order[b].found] = (int32_t)b;
     }
     for (size_t g = 0; g < group_count; g++)
         for (int k = 0; k < neighbours; k++)
@@ -70,6 +75,7 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
     status = MPM_OK;
 done:
     mpm_memory_free(allocator, rank);
+    mpm_memory_free(allocator, order);
     mpm_block_map_clear(&map);
     return status;
 }
@@ -156,35 +162,87 @@ done:
     return status;
 }
 
+/* Lists the places whose blocks wait for each other. */
+static mpm_status find_places(mpm_grid *grid, const mpm_allocator *allocator)
+{
+    size_t capacity = 0;
+    for (size_t b = 0, end; b < grid->block_count; b = end) {
+        const int32_t *block = grid->blocks[b].block;
+        bool folds = grid->blocks[b].fold >= 0;
+        for (end = b + 1; end < grid->block_count; end++) {
+            if (mpm_block_map_compare_blocks(grid->blocks[end].block, block))
+                break;
+            folds |= grid->blocks[end].fold >= 0;
+        }
+        if (end == b + 1 && !folds)
+            continue;
+        if (mpm_memory_grow(allocator, (void **)&grid->places, &capacity, grid->place_count, grid->place_count + 1,
+                            sizeof *grid->places))
+            return MPM_OUT_OF_MEMORY;
+        grid->places[grid->place_count++] = (mpm_place){(int32_t)b, (int32_t)(end - b)};
+        for (size_t k = b; k < end; k++)
+            grid->blocks[k].waits = true;
+    }
+    grid->bytes += grid->place_count * sizeof *grid->places;
+    return MPM_OK;
+}
+
+const mpm_grid_row mpm_grid_rows[MPM_GRID_FIELD_COUNT] = {
+#define ROW(field, rule, has_nodes, copies_of, raw_of, when) [field] = {rule, has_nodes, copies_of, raw_of},
+    MPM_GRID_FIELDS(ROW)
+#undef ROW
+};
+
+/* Allocates the arrays that the table gives to the requested fields. */
+static mpm_status allocate_fields(mpm_grid *grid, const mpm_allocator *allocator, unsigned fields, size_t real_size)
+{
+    const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, folds = grid->images.block_count;
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
+        const mpm_grid_row *row = &mpm_grid_rows[f];
+        const bool wanted = fields >> f & 1, nodes = wanted && row->nodes;
+        const bool copies = wanted && (int)row->copies == f, raw = wanted && (int)row->raw == f && folds;
+        if ((nodes && !(grid->field[f] = mpm_memory_new(allocator, grid->block_count, block_bytes))) ||
+            (copies && !(grid->copies[f] = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes))) ||
+            (raw && !(grid->raw[f] = mpm_memory_new(allocator, folds, block_bytes))))
+            return MPM_OUT_OF_MEMORY;
+        grid->bytes += (nodes * grid->block_count + copies * grid->copy_count + raw * folds) * block_bytes;
+    }
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
+        const mpm_grid_row *row = &mpm_grid_rows[f];
+        if (fields >> f & 1 && row->copies != MPM_GRID_NONE)
+            grid->copies[f] = grid->copies[row->copies];
+        if (fields >> f & 1 && row->raw != MPM_GRID_NONE)
+            grid->raw[f] = grid->raw[row->raw];
+    }
+    return MPM_OK;
+}
+
 mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
-                          unsigned vectors)
+                          unsigned fields)
 {
-    const bool split = vectors >> MPM_GRID_BEFORE & 1;
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
     if (!status)
         status = cut_tasks(grid, allocator, groups, group_count, particles);
     if (!status)
         status = number_copies(grid, allocator, groups, dim);
-    if (!status) {
-        const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size;
-        grid->copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
-        if (split)
-            grid->impulse_copies = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes);
-        bool failed = !grid->copies || (split && !grid->impulse_copies);
-        for (int v = 0; v < MPM_GRID_VECTORS; v++)
-            if (vectors >> v & 1)
-                failed |= !(grid->vector[v] = mpm_memory_new(allocator, grid->block_count, block_bytes));
-        const size_t nodes = (size_t)__builtin_popcount(vectors), copies = 1u + split;
-        grid->bytes = (nodes * grid->block_count + copies * grid->copy_count) * block_bytes;
-        status = failed ? MPM_OUT_OF_MEMORY : MPM_OK;
-    }
     if (!status)
-        status = mpm_images_find(grid, allocator, symmetry, dim, real_size, split, vectors >> MPM_GRID_GUESS & 1);
+        status = mpm_images_find(grid, allocator, symmetry, dim);
+    if (!status)
+        status = find_places(grid, allocator);
+    if (!status)
+        status = allocate_fields(grid, allocator, fields, real_size);
+    grid->bytes += grid->images.bytes;
     if (status)
         mpm_grid_clear(grid, allocator);
     return status;
+}
+
+static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
+{
+    const int order = mpm_block_map_compare_blocks(a->block, b->block);
+    return order ? order : (a->layer > b->layer) - (a->layer < b->layer);
 }
 
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
@@ -192,25 +250,28 @@ void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real
     const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
     size_t o = 0; /* the blocks of both grids are sorted */
     for (size_t b = 0; b < grid->block_count; b++) {
-        const int32_t *block = grid->blocks[b].block;
-        while (o < older->block_count && mpm_block_map_compare_blocks(older->blocks[o].block, block) < 0)
+        while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
             o++;
-        if (o < older->block_count && !mpm_block_map_compare_blocks(older->blocks[o].block, block))
-            memcpy((char *)grid->vector[MPM_GRID_VELOCITY] + b * bytes,
-                   (const char *)older->vector[MPM_GRID_VELOCITY] + o * bytes, bytes);
+        if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
+            memcpy((char *)grid->field[MPM_GRID_VELOCITY] + b * bytes,
+                   (const char *)older->field[MPM_GRID_VELOCITY] + o * bytes, bytes);
     }
 }
 
 void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
 {
     mpm_memory_free(allocator, grid->blocks);
+    mpm_memory_free(allocator, grid->places);
     mpm_memory_free(allocator, grid->copy_list);
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
-    for (int v = 0; v < MPM_GRID_VECTORS; v++)
-        mpm_memory_free(allocator, grid->vector[v]);
-    mpm_memory_free(allocator, grid->copies);
-    mpm_memory_free(allocator, grid->impulse_copies);
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
+        mpm_memory_free(allocator, grid->field[f]);
+        if ((int)mpm_grid_rows[f].copies == f) /* otherwise they are another field's */
+            mpm_memory_free(allocator, grid->copies[f]);
+        if ((int)mpm_grid_rows[f].raw == f)
+            mpm_memory_free(allocator, grid->raw[f]);
+    }
     mpm_images_clear(&grid->images, allocator);
     *grid = (mpm_grid){0};
 }

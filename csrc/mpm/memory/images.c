@@ -109,17 +109,19 @@ static bool trace_line(struct line *line, const mpm_symmetry *symmetry, int32_t 
     return any;
 }
 
-static int compare_blocks(const void *a, const void *b)
+static int compare_with_block(const void *key, const void *block)
 {
-    const mpm_node_block *node_block = b;
-    return mpm_block_map_compare_blocks(a, node_block->block);
+    const mpm_node_block *node_block = block;
+    const mpm_block_key at = {{node_block->block[0], node_block->block[1], node_block->block[2]}, node_block->layer};
+    return mpm_block_map_compare(key, &at);
 }
 
-/* Finds blocks by coordinates. It caches recent blocks, because the images of a block are in few other blocks. */
+/* Finds blocks by coordinates and layer. It caches recent blocks, because the images of a block are in few others. */
 struct finder {
     const mpm_grid *grid;
     struct {
-        int32_t block[3], index;
+        mpm_block_key key;
+        int32_t index;
     } known[64];
 };
 
@@ -127,16 +129,16 @@ static void finder_begin(struct finder *finder, const mpm_grid *grid)
 {
     finder->grid = grid;
     for (int k = 0; k < 64; k++)
-        finder->known[k].block[0] = INT32_MIN; /* matches no block */
+        finder->known[k].key.block[0] = INT32_MIN; /* matches no block */
 }
 
-static int32_t find_block(struct finder *finder, const int32_t block[3])
+static int32_t find_block(struct finder *finder, mpm_block_key key)
 {
-    const int k = (block[0] & 3) << 4 | (block[1] & 3) << 2 | (block[2] & 3);
-    if (memcmp(finder->known[k].block, block, sizeof finder->known[k].block)) {
+    const int k = (key.block[0] & 3) << 4 | (key.block[1] & 3) << 2 | (key.block[2] & 3);
+    if (mpm_block_map_compare(&finder->known[k].key, &key)) {
         const mpm_node_block *found =
-            bsearch(block, finder->grid->blocks, finder->grid->block_count, sizeof *found, compare_blocks);
-        memcpy(finder->known[k].block, block, sizeof finder->known[k].block);
+            bsearch(&key, finder->grid->blocks, finder->grid->block_count, sizeof *found, compare_with_block);
+        finder->known[k].key = key;
         finder->known[k].index = found ? (int32_t)(found - finder->grid->blocks) : NO_BLOCK;
     }
     return finder->known[k].index;
@@ -148,6 +150,7 @@ struct harvest {
     mpm_images *images;
     size_t node_count, node_capacity, list_count, list_capacity, block_capacity, first_capacity;
     int dim;
+    int32_t layer; /* of the block whose nodes are collected */
 };
 
 static mpm_status append_image(struct harvest *harvest, mpm_image image)
@@ -180,14 +183,14 @@ static mpm_status collect_images(struct harvest *harvest, const struct line line
     const int dim = harvest->dim, side = mpm_block_side(dim);
     int k[3] = {0, 0, 0};
     for (;;) {
-        int32_t block[3] = {0, 0, 0};
+        mpm_block_key key = {.kind = harvest->layer};
         mpm_image image = {0};
         for (int axis = 0; axis < dim; axis++) {
-            block[axis] = line[axis].image[inside[axis]][k[axis]].block;
+            key.block[axis] = line[axis].image[inside[axis]][k[axis]].block;
             image.node = (uint8_t)(image.node * side + line[axis].image[inside[axis]][k[axis]].inside);
             image.flips |= (uint8_t)(line[axis].image[inside[axis]][k[axis]].flipped << axis);
         }
-        image.fold = find_block(finder, block);
+        image.fold = find_block(finder, key);
         mpm_status status = image.fold == NO_BLOCK ? MPM_OK : append_image(harvest, image);
         if (status)
             return status;
@@ -229,6 +232,7 @@ static mpm_status collect_block(struct harvest *harvest, mpm_grid *grid, size_t 
 {
     mpm_images *images = harvest->images;
     const size_t nodes = harvest->node_count, folds = images->block_count;
+    harvest->layer = grid->blocks[b].layer;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         mpm_status status = collect_node(harvest, line, n, finder);
         if (status)
@@ -251,8 +255,7 @@ static mpm_status collect_block(struct harvest *harvest, mpm_grid *grid, size_t 
     return MPM_OK;
 }
 
-mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3], int dim,
-                           size_t real_size, bool before, bool solves)
+mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3], int dim)
 {
     struct harvest harvest = {.allocator = allocator, .images = &grid->images, .dim = dim};
     struct finder finder;
@@ -270,14 +273,8 @@ mpm_status mpm_images_find(mpm_grid *grid, const mpm_allocator *allocator, const
     mpm_images *images = &grid->images;
     for (size_t i = 0; i < harvest.list_count; i++) /* an image has images too, so its block was counted */
         images->list[i].fold = grid->blocks[images->list[i].fold].fold;
-    const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, blocks = images->block_count;
-    if (blocks && (!(images->raw = mpm_memory_new(allocator, blocks, block_bytes)) ||
-                   (before && !(images->raw_before = mpm_memory_new(allocator, blocks, block_bytes))) ||
-                   (solves && !(images->raw_impulse = mpm_memory_new(allocator, blocks, block_bytes)))))
-        return MPM_OUT_OF_MEMORY;
-    grid->bytes +=
-        blocks * ((1u + before + solves) * block_bytes + sizeof *images->blocks + sizeof *images->first_node) +
-        harvest.node_count * sizeof *images->nodes + harvest.list_count * sizeof *images->list;
+    images->bytes = images->block_count * (sizeof *images->blocks + sizeof *images->first_node) +
+                    harvest.node_count * sizeof *images->nodes + harvest.list_count * sizeof *images->list;
     return MPM_OK;
 }
 
@@ -287,8 +284,5 @@ void mpm_images_clear(mpm_images *images, const mpm_allocator *allocator)
     mpm_memory_free(allocator, images->first_node);
     mpm_memory_free(allocator, images->nodes);
     mpm_memory_free(allocator, images->list);
-    mpm_memory_free(allocator, images->raw);
-    mpm_memory_free(allocator, images->raw_before);
-    mpm_memory_free(allocator, images->raw_impulse);
     *images = (mpm_images){0};
 }

@@ -7,7 +7,8 @@
  *     periodic, N cells       node i + N is node i
  *
  * Each image sums all images of its node by itself, in the frame of the image in the domain and in ascending order of
- * coordinates. So every image gets the same bits, whatever its block or task. mpm/kernels/fold.h does the sums.
+ * coordinates. So every image gets the same bits, whatever its block or task. All images of a node are in one layer.
+ * mpm/kernels/fold.h does the sums.
  */
 #pragma once
 #include <stdbool.h>
@@ -46,15 +47,13 @@ typedef struct mpm_images {
     int32_t *first_node;   /* [fold + 1] range in `nodes`, ascending in `node` */
     mpm_image_node *nodes;
     mpm_image *list;
-    void *raw;             /* [fold][MPM_BLOCK_NODES][4]: momentum and mass before folding */
-    void *raw_before;      /* the same before forces; NULL where the grid does not keep that velocity */
-    void *raw_impulse;     /* the same of the last sweep of a solve; NULL where the grid has no vectors for one */
+    size_t bytes;
 } mpm_images;
 
 /** Finds the images among the blocks of `grid`. Allocates nothing without a symmetry. Errors: MPM_OUT_OF_MEMORY,
  *  MPM_TOO_LARGE; mpm_images_clear frees what was allocated. */
 mpm_status mpm_images_find(struct mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3],
-                           int dim, size_t real_size, bool before, bool solves);
+                           int dim);
 
 /** Frees all arrays. */
 void mpm_images_clear(mpm_images *images, const mpm_allocator *allocator);

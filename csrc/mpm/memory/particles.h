@@ -32,6 +32,7 @@ static inline int mpm_block_side(int dim)
 typedef struct mpm_group {
     int32_t block[3]; /* coordinates of its block, in blocks from node 0 of the domain; third 0 in 2-D */
     int32_t material;
+    int32_t layer;      /* of the blocks of nodes that it touches: bodies of different layers share none */
     int32_t count;      /* particles */
     int32_t tiles;      /* whole tiles, the last one padded */
     ptrdiff_t first_tile;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What nodes carry: the table of the grid's fields. A field has one vec4 per node: a vector and its mass, or up to
+ * three scalars and their weight. A grid has the fields that were requested, as a set of bits 1 << field; the table
+ * tells mpm/memory/grid.c which arrays each has, and the passes how it folds at images.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/** How the four reals of a node fold at images (images.h): bit a of `odd[c]` is set if real c changes its sign across a
+ *  plane of symmetry normal to axis a. Such a real is 0 on the plane. */
+typedef struct mpm_fold_rule {
+    uint8_t odd[4];
+} mpm_fold_rule;
+
+#define MPM_FOLD(x, y, z, w) {{x, y, z, w}}
+#define MPM_FOLD_VECTOR MPM_FOLD(1, 2, 4, 0) /* each component is normal to the planes of one axis; the mass is even */
+#define MPM_FOLD_EVEN MPM_FOLD(0, 0, 0, 0)   /* scalars without a flux through planes of symmetry */
+#define MPM_FOLD_ODD MPM_FOLD(7, 7, 7, 0)    /* scalars that are 0 on these planes, and their weight */
+
+/** X(field, fold, nodes, copies, raw, needed): every field of the grid.
+ *
+ *  fold    its rule
+ *  nodes   does it have an array of nodes, [block][node][4]? Otherwise, only its sums are kept.
+ *  copies  the field in whose private copies the tasks collect it: itself, another one that has been summed before, or
+ *          MPM_GRID_NONE where no sweep scatters it. Copies are added in the order of tasks.
+ *  raw     the same for the sums of blocks with images before they are folded
+ *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?) and `by_stiffness` (the
+ *          preconditioner of their solves), which mpm/describe.c evaluates
+ *
+ *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
+#define MPM_GRID_FIELDS(X) \
+    /* momentum and mass while they are collected, then the velocity after forces and contact */ \
+    X(MPM_GRID_VELOCITY, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_VELOCITY, true) \
+    /* the velocity at the end of the last step */ \
+    X(MPM_GRID_PREVIOUS, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, mpm_scheme_recomputes_velocity(scheme)) \
+    /* the velocity v^n before forces; its momentum comes from the copies of the velocity */ \
+    X(MPM_GRID_BEFORE, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_BEFORE, mpm_scheme_is_split(scheme)) \
+    /* {dt f, 0}, apart from the momentum where v^n is kept */ \
+    X(MPM_GRID_IMPULSE, MPM_FOLD_VECTOR, false, MPM_GRID_IMPULSE, MPM_GRID_NONE, mpm_scheme_is_split(scheme)) \
+    /* the series v_k of XPIC */ \
+    X(MPM_GRID_FILTERED, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_BEFORE, scheme->transfer == MPM_XPIC) \
+    /* the velocity in mid step, which moves and strains particles */ \
+    X(MPM_GRID_MIDPOINT, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, scheme->midpoint) \
+    /* F-bar: the volume change of the step, averaged; a scalar */ \
+    X(MPM_GRID_VOLUME_CHANGE, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_VELOCITY, scheme->f_bar) \
+    /* of a solve (mpm_node_operation in mpm/kernels/kernels.h); the first one is what its sweeps scatter */ \
+    X(MPM_GRID_FORCES, MPM_FOLD_VECTOR, false, MPM_GRID_VELOCITY, MPM_GRID_FORCES, solves) \
+    X(MPM_GRID_GUESS, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_TRIAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_RESIDUAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_DIRECTION, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_PRODUCT, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_CORRECTION, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_DIAGONAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves && by_stiffness) \
+    MPM_MORE_GRID_FIELDS(X)
+
+/* A test adds rows. */
+#ifndef MPM_MORE_GRID_FIELDS
+#define MPM_MORE_GRID_FIELDS(X)
+#endif
+
+#define MPM_GRID_ENUMERATOR(field, fold, nodes, copies, raw, needed) field,
+typedef enum mpm_grid_field {
+    MPM_GRID_FIELDS(MPM_GRID_ENUMERATOR) MPM_GRID_FIELD_COUNT,
+    MPM_GRID_NONE = MPM_GRID_FIELD_COUNT
+} mpm_grid_field;
+#undef MPM_GRID_ENUMERATOR
+
+_Static_assert(MPM_GRID_FIELD_COUNT <= 32, "sets of fields are bits of an unsigned");
+
+typedef struct mpm_grid_row {
+    mpm_fold_rule fold;
+    bool nodes;
+    mpm_grid_field copies, raw;
+} mpm_grid_row;
+
+/** The rows, by field. */
+extern const mpm_grid_row mpm_grid_rows[MPM_GRID_FIELD_COUNT];
