@@ -8,9 +8,13 @@
 
 static void divide(real *node)
 {
-    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n++)
-        if (n % 4 < 3)
-            node[n] = node[n | 3] > 0 ? node[n] / node[n | 3] : 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += PART_REALS) {
+        const part sums = part_load(node + n);
+        part means = part_over(sums, part_mass(sums));
+        UNROLL for (int k = 3; k < PART_REALS; k += 4)
+            means[k] = sums[k];
+        part_store(node + n, means);
+    }
 }
 
 void MPM_KERNEL(node_means_block)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
