@@ -105,6 +105,21 @@ def test_what_lies_under_another_surface_is_out_of_reach(integrator):
     np.testing.assert_allclose(v[in_ball], (0.5, -1) - along[:, None] * n[in_ball], atol=1e-9)
 
 
+@pytest.mark.parametrize("integrator", METHODS)
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_side_of_a_box_inside_another_one_holds_nothing(integrator, d):
+    """A block slides at 1 m/s, either way, over a frictionless floor of two boxes that overlap. Measured: 1 to 1e-5."""
+    for way, x in ((1, 0.2), (-1, 0.55)):
+        scene = mpm.Scene([0] * d, [1] + [0.5] * (d - 1), gravity=[0, -9.81, 0][:d], walls="slip")
+        for begin, end in ((-5, 0.5), (0.44, 9)):
+            scene.add_collider(Box([begin, -5, -5][:d], [end, 0.12, 5][:d]))
+        scene.add(Box([x, 0.13, 0.1][:d], [x + 0.2, 0.28, 0.3][:d]), RUBBER, velocity=[way, 0, 0][:d])
+        sim = simulate(scene, integrator, 1 / 20)
+        sim.run(0.25)
+        totals = sim.totals()
+        assert abs(totals.momentum[0] / totals.mass - way) < 1e-3
+
+
 # --- how hard ------------------------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,8 @@ enum {
     MOST_READINGS = 4, /* on the way to a surface whose distance is a bound alone */
 };
 static const double ROUNDING = 1e-12; /* of a velocity */
+static const double LOWEST = 1e-3;    /* part of a depth; lower steps between surfaces are none */
+static const double PARALLEL = 0.99;  /* cosine of normals of surfaces that continue each other */
 static const double FASTER = 4;       /* than surfaces move among each other: what they squeeze out is not faster */
 
 /* ---- which contacts there are ----------------------------------------------------------------------------------- */
@@ -41,16 +43,32 @@ static void find_nearest(const mpm_collider *collider, const double x[3], const 
     }
 }
 
-static bool contains(const struct holder *holder, const mpm_faces *faces, const double y[3], double tolerance)
+/* phi and the outward normal of a holder at y. */
+static mpm_shape_reading read(const struct holder *holder, const mpm_faces *faces, const double y[3])
 {
     if (holder->collider)
-        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX).phi <= tolerance;
+        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX);
     const int a = holder->face / 2;
-    return holder->face % 2 ? y[a] >= faces->upper[a] - tolerance : y[a] <= faces->lower[a] + tolerance;
+    mpm_shape_reading face = {.phi = holder->face % 2 ? faces->upper[a] - y[a] : y[a] - faces->lower[a]};
+    face.normal[a] = holder->face % 2 ? -1 : 1;
+    return face;
+}
+
+/* Does y of `other`, with the normal n, lie in a holder whose surface does not continue that of `other` there? */
+static bool covers(const struct holder *holder, const mpm_faces *faces, const struct holder *other, const double n[3],
+                   double tolerance, double step)
+{
+    const double *y = other->nearest;
+    const double above[3] = {y[0] + step * n[0], y[1] + step * n[1], y[2] + step * n[2]};
+    if (!(read(holder, faces, y).phi <= tolerance))
+        return false;
+    const mpm_shape_reading outside = read(holder, faces, above);
+    return !(outside.phi > 0 && mpm_dot3(outside.normal, n) > PARALLEL);
 }
 
 /* Marks the holders that others shadow. Planes of symmetry hold always, and walls do not shadow each other. */
-static unsigned find_shadowed(const struct holder *holders, int count, const mpm_faces *faces, const double x[3])
+static unsigned find_shadowed(const struct holder *holders, const mpm_held_contact *contacts, int count,
+                              const mpm_faces *faces, const double x[3])
 {
     unsigned shadowed = 0;
     double size = 0;
@@ -61,10 +79,11 @@ static unsigned find_shadowed(const struct holder *holders, int count, const mpm
             const struct holder *first = &holders[i], *second = &holders[j];
             if (!second->collider || (!first->collider && faces->walls[first->face].contact == MPM_MIRROR))
                 continue;
-            const double tolerance = 1e-9 * fmax(first->depth, second->depth) + ROUNDING * size;
-            const bool reached = contains(second, faces, first->nearest, tolerance);
-            if (reached != contains(first, faces, second->nearest, tolerance))
-                shadowed |= 1u << (reached ? i : j);
+            const double deepest = fmax(first->depth, second->depth);
+            const double tolerance = 1e-9 * deepest + ROUNDING * size, step = LOWEST * deepest + 4 * tolerance;
+            const bool covered = covers(second, faces, first, contacts[i].normal, tolerance, step);
+            if (covered != covers(first, faces, second, contacts[j].normal, tolerance, step))
+                shadowed |= 1u << (covered ? i : j);
         }
     return shadowed == (1u << count) - 1 ? 0 : shadowed; /* a circle of three: all hold */
 }
@@ -105,7 +124,7 @@ static int list_contacts(const mpm_collider *colliders, const mpm_holder *inside
     }
     if (!found || n == 1)
         return n;
-    const unsigned shadowed = find_shadowed(holders, n, faces, x);
+    const unsigned shadowed = find_shadowed(holders, contacts, n, faces, x);
     for (int i = 0; i < n; i++)
         if (!(shadowed >> i & 1))
             contacts[kept++] = contacts[i];
