@@ -23,10 +23,10 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
 #undef BIT
 }
 
-mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows)
+mpm_exchange mpm_describe_exchange(const mpm_simulation *simulation, mpm_particles *particles, int field, void *rows)
 {
     mpm_exchange exchange = {
-        .particles = &simulation->particles,
+        .particles = particles,
         .materials = simulation->materials,
         .dx = simulation->settings.dx,
         .field = &simulation->store.fields.row[field],
@@ -67,7 +67,6 @@ mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
         .measures = simulation->reports.measures,
         .rigid_sums = simulation->reports.rigid_sums,
         .rigid = simulation->rigid,
-        .workspaces = simulation->workspaces,
     };
     memcpy(sweep.on_leave, simulation->settings.on_leave, sizeof sweep.on_leave);
     memcpy(sweep.cells, simulation->boundary.cells, sizeof sweep.cells);

@@ -9,4 +9,5 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation); /* what nodes ca
 mpm_grid_field mpm_describe_preconditioner(const mpm_simulation *simulation); /* of a solve */
 mpm_colliders mpm_describe_colliders(const mpm_simulation *simulation, mpm_collider_book *books);
 mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation);
-mpm_exchange mpm_describe_exchange(mpm_simulation *simulation, int field, void *rows);
+/* `particles`: mapped. */
+mpm_exchange mpm_describe_exchange(const mpm_simulation *simulation, mpm_particles *particles, int field, void *rows);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "base/real.h"
 #include "mpm/describe.h"
 #include "mpm/state.h"
@@ -28,21 +27,21 @@ struct solve {
 /* ---- scratch ---------------------------------------------------------------------------------------------------- */
 
 /* Replaces an array that is too small; its contents are lost. */
-static bool fit(const mpm_allocator *allocator, void **array, size_t *capacity, size_t count, size_t size)
+static bool fit(mpm_device *device, void **array, size_t *capacity, size_t count, size_t size)
 {
     if (*array && *capacity >= count)
         return true;
-    mpm_memory_free(allocator, *array);
-    *array = mpm_memory_new_unset(allocator, count, size);
+    mpm_device_free(device, *array);
+    *array = mpm_device_new_unset(device, count, size);
     *capacity = *array ? count : 0;
     return *array;
 }
 
-static void free_blocks(struct solver *solver, const mpm_allocator *allocator)
+static void free_blocks(struct solver *solver, mpm_device *device)
 {
-    mpm_memory_free(allocator, solver->held.first);
-    mpm_memory_free(allocator, solver->held.count);
-    mpm_memory_free(allocator, solver->sums);
+    mpm_device_free(device, solver->held.first);
+    mpm_device_free(device, solver->held.count);
+    mpm_device_free(device, solver->sums);
     solver->held.first = solver->held.count = NULL;
     solver->sums = NULL;
     solver->block_capacity = 0;
@@ -56,82 +55,70 @@ static int tangent_reals(const mpm_simulation *simulation)
 mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
 {
     struct solver *solver = &simulation->solver;
-    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_device *device = &simulation->backend->device;
     const mpm_particles *particles = &simulation->particles;
     const size_t blocks = simulation->grid.block_count + 1;
     const size_t tile_bytes = (size_t)(tangent_reals(simulation) * particles->lanes) * particles->real_size;
     if (!simulation->integrator->solve)
         return MPM_OK;
-    if (!fit(allocator, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * tile_bytes, 1))
+    if (!fit(device, &solver->tangent, &solver->tangent_bytes, ((size_t)particles->tiles + 1) * tile_bytes, 1))
         return MPM_OUT_OF_MEMORY;
     if (solver->block_capacity >= blocks)
         return MPM_OK;
-    free_blocks(solver, allocator);
-    solver->held.first = mpm_memory_new(allocator, blocks, sizeof *solver->held.first);
-    solver->held.count = mpm_memory_new(allocator, blocks, sizeof *solver->held.count);
-    solver->sums = mpm_memory_new(allocator, blocks, sizeof *solver->sums);
+    free_blocks(solver, device);
+    solver->held.first = mpm_device_new(device, blocks, sizeof *solver->held.first);
+    solver->held.count = mpm_device_new(device, blocks, sizeof *solver->held.count);
+    solver->sums = mpm_device_new(device, blocks, sizeof *solver->sums);
     solver->block_capacity = blocks;
     if (solver->held.first && solver->held.count && solver->sums)
         return MPM_OK;
-    free_blocks(solver, allocator);
+    free_blocks(solver, device);
     return MPM_OUT_OF_MEMORY;
 }
 
 void mpm_implicit_end(mpm_simulation *simulation)
 {
     struct solver *solver = &simulation->solver;
-    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_device *device = &simulation->backend->device;
     const mpm_solution solution = solver->solution;
-    free_blocks(solver, allocator);
-    mpm_memory_free(allocator, solver->held.nodes);
-    mpm_memory_free(allocator, solver->tangent);
+    free_blocks(solver, device);
+    mpm_device_free(device, solver->held.nodes);
+    mpm_device_free(device, solver->tangent);
     *solver = (struct solver){.solution = solution};
 }
 
 /* ---- node vectors ----------------------------------------------------------------------------------------------- */
 
-struct node_call {
-    const mpm_simulation *simulation;
-    mpm_node_pass pass;
-};
-
-static void block_item(void *context, ptrdiff_t block, int thread)
-{
-    (void)thread;
-    const struct node_call *call = context;
-    call->simulation->kernels->nodes_block(&call->pass, block);
-}
-
-static void fold_item(void *context, ptrdiff_t fold, int thread)
-{
-    (void)thread;
-    const struct node_call *call = context;
-    call->simulation->kernels->nodes_fold(&call->pass, fold);
-}
-
-/* Sums over the unknowns. */
+/* The sums over the blocks that a pass has found. */
 struct sums {
     double first, second;
 };
 
+static struct sums reduce_sums(const mpm_simulation *simulation)
+{
+    static const mpm_member members[] = {{0, 2, MPM_REDUCE_SUM}};
+    mpm_backend *backend = simulation->backend;
+    struct sums sums = {0};
+    const mpm_reduction reduction = {simulation->solver.sums, simulation->grid.block_count, sizeof sums, members, 1};
+    backend->reduce(backend, &reduction, &sums);
+    return sums;
+}
+
+/* Returns the sums of an operation that has any. */
 static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation operation, mpm_grid_field trial,
                                double factor)
 {
     struct solver *solver = &simulation->solver;
-    const mpm_grid *grid = &simulation->grid;
-    const double start = mpm_clock_seconds();
-    struct sums sums = {0};
-    struct node_call call = {simulation, {.grid = grid, .held = &solver->held, .operation = operation, .trial = trial,
-                                          .preconditioner = mpm_describe_preconditioner(simulation),
-                                          .along = operation == MPM_NODES_RESIDUAL && simulation->lacks_energy,
-                                          .factor = factor, .sums = solver->sums}};
-    mpm_sweeps_blocks(simulation, block_item, &call, grid->block_count);
-    if (operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT)
-        mpm_sweeps_blocks(simulation, fold_item, &call, grid->images.block_count);
-    sums.first = mpm_exact_sum(&solver->sums[0][0], grid->block_count, sizeof *solver->sums);
-    sums.second = mpm_exact_sum(&solver->sums[0][1], grid->block_count, sizeof *solver->sums);
-    mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
-    return sums;
+    const mpm_node_pass vectors = {.grid = &simulation->grid, .held = &solver->held, .operation = operation,
+                                   .trial = trial, .preconditioner = mpm_describe_preconditioner(simulation),
+                                   .along = operation == MPM_NODES_RESIDUAL && simulation->lacks_energy,
+                                   .factor = factor, .sums = solver->sums};
+    const bool after_a_sweep =
+        operation == MPM_NODES_RESIDUAL || operation == MPM_NODES_SYSTEM || operation == MPM_NODES_PRODUCT;
+    const mpm_pass pass = {.kind = MPM_PASS_VECTORS, .joins = after_a_sweep, .grid = &simulation->grid,
+                           .vectors = &vectors};
+    mpm_sweeps_pass(simulation, &pass);
+    return after_a_sweep || operation == MPM_NODES_ADVANCE ? reduce_sums(simulation) : (struct sums){0};
 }
 
 static void swap_vectors(mpm_grid *grid, mpm_grid_field a, mpm_grid_field b)
@@ -150,7 +137,7 @@ static double sweep(struct solve *solve, mpm_operation operation, mpm_grid_field
     const mpm_arguments arguments = {.solve = {
         .dt = solve->dt, .nodes = simulation->grid.field[vector], .tangent = simulation->solver.tangent,
         .reals = tangent_reals(simulation), .beta = beta, .projects = projects}};
-    return mpm_sweeps_solve(simulation, operation, &arguments).elastic;
+    return mpm_sweeps_solve(simulation, operation, &arguments);
 }
 
 static double multiply(void *self)
@@ -286,83 +273,89 @@ static bool solve_nonlinear(struct solve *solve, double *reference, double unit,
 
 /* ---- contacts --------------------------------------------------------------------------------------------------- */
 
-struct held_call {
+/* The passes over the contacts of one step. */
+struct held_passes {
     mpm_simulation *simulation;
-    mpm_grid_pass pass;
-    double tolerance;
+    mpm_grid_pass stage;
 };
 
-static void find_item(void *context, ptrdiff_t block, int thread)
+static void visit_held(const struct held_passes *passes, mpm_pass_kind kind)
 {
-    (void)thread;
-    const struct held_call *call = context;
-    call->simulation->kernels->held_find(&call->pass, &call->simulation->solver.held, block);
+    mpm_simulation *simulation = passes->simulation;
+    const mpm_pass pass = {.kind = kind, .grid = &simulation->grid, .stage = &passes->stage,
+                           .held = &simulation->solver.held, .tolerance = simulation->settings.tolerance,
+                           .sums = simulation->solver.sums};
+    mpm_sweeps_pass(simulation, &pass);
 }
 
-static void revise_item(void *context, ptrdiff_t block, int thread)
+/* Gives every block its room in the list of nodes, and returns the room of all. */
+static size_t share_room(const mpm_simulation *simulation)
 {
-    (void)thread;
-    const struct held_call *call = context;
-    struct solver *solver = &call->simulation->solver;
-    solver->sums[block][0] =
-        call->simulation->kernels->held_revise(&call->pass, &solver->held, block, call->tolerance);
+    mpm_device *device = &simulation->backend->device;
+    const mpm_held *held = &simulation->solver.held;
+    const int32_t *count = mpm_device_map(device, held->count, MPM_READ);
+    int32_t *first = mpm_device_map(device, held->first, MPM_WRITE);
+    size_t room = 0;
+    for (size_t b = 0; b < simulation->grid.block_count && room <= INT32_MAX; b++) {
+        first[b] = (int32_t)room;
+        room += (size_t)count[b];
+    }
+    mpm_device_unmap(device, held->first);
+    mpm_device_unmap(device, held->count);
+    return room;
 }
 
-static void enter_item(void *context, ptrdiff_t block, int thread)
-{
-    (void)thread;
-    const struct held_call *call = context;
-    call->simulation->kernels->held_enter(&call->pass, &call->simulation->solver.held, block);
-}
-
-static mpm_status find_contacts(mpm_simulation *simulation, struct held_call *call)
+static mpm_status find_contacts(mpm_simulation *simulation, const struct held_passes *passes)
 {
     struct solver *solver = &simulation->solver;
     mpm_held *held = &solver->held;
-    size_t room = 0;
-    for (size_t b = 0; b < simulation->grid.block_count; b++) {
-        held->first[b] = (int32_t)room;
-        room += (size_t)simulation->kernels->held_room(&call->pass, (ptrdiff_t)b);
-        if (room > INT32_MAX)
-            return MPM_TOO_LARGE;
-    }
+    visit_held(passes, MPM_PASS_COUNT_HELD);
+    const size_t room = share_room(simulation);
+    if (room > INT32_MAX)
+        return MPM_TOO_LARGE;
     void *nodes = held->nodes;
-    const bool fits = fit(&simulation->run.allocator, &nodes, &solver->held_capacity, room + 1, sizeof *held->nodes);
+    const bool fits =
+        fit(&simulation->backend->device, &nodes, &solver->held_capacity, room + 1, sizeof *held->nodes);
     held->nodes = nodes;
     if (!fits)
         return MPM_OUT_OF_MEMORY;
-    mpm_sweeps_blocks(simulation, find_item, call, simulation->grid.block_count);
+    visit_held(passes, MPM_PASS_FIND_HELD);
     return MPM_OK;
 }
 
 /* The size of the impulses at contacts, in the norm of M^-1. The first residual of a step may exceed it by far. */
 static double contact_impulse(const mpm_simulation *simulation)
 {
+    mpm_device *device = &simulation->backend->device;
     const mpm_grid *grid = &simulation->grid;
     const mpm_held *held = &simulation->solver.held;
+    const int32_t *first = mpm_device_map(device, held->first, MPM_READ);
+    const int32_t *count = mpm_device_map(device, held->count, MPM_READ);
+    const mpm_held_node *nodes = mpm_device_map(device, held->nodes, MPM_READ);
+    const void *guess = grid->field[MPM_GRID_GUESS];
     const size_t size = simulation->settings.real_size;
     double sum = 0;
     for (size_t b = 0; b < grid->block_count; b++)
-        for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
-            const mpm_held_node *at = &held->nodes[i];
+        for (int32_t i = first[b]; i < first[b] + count[b]; i++) {
+            const mpm_held_node *at = &nodes[i];
             const size_t mass = (b * MPM_BLOCK_NODES + (size_t)at->node) * 4 + 3;
             double square = 0;
             for (int c = 0; c < at->contacts; c++)
                 for (int a = 0; a < 3; a++)
                     square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
-            sum += square / mpm_real_at(grid->field[MPM_GRID_GUESS], mass, size);
+            sum += square / mpm_real_at(guess, mass, size);
         }
+    mpm_device_unmap(device, held->nodes);
+    mpm_device_unmap(device, held->count);
+    mpm_device_unmap(device, held->first);
     return sqrt(sum);
 }
 
 /* Revises the contacts; did any change? */
-static bool revise_contacts(mpm_simulation *simulation, struct held_call *call)
+static bool revise_contacts(mpm_simulation *simulation, const struct held_passes *passes)
 {
-    double changed = 0;
-    mpm_sweeps_blocks(simulation, revise_item, call, simulation->grid.block_count);
-    for (size_t b = 0; b < simulation->grid.block_count; b++)
-        changed += simulation->solver.sums[b][0];
-    return changed > 0;
+    visit_held(passes, MPM_PASS_REVISE_HELD);
+    return reduce_sums(simulation).first > 0;
 }
 
 /* ---- the step --------------------------------------------------------------------------------------------------- */
@@ -372,14 +365,7 @@ double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt)
     return simulation->settings.scheme.midpoint ? dt / 2 : dt;
 }
 
-/* After a trial that is not finite, the arenas of the sweeps may hold values that are not. */
-static void clean_workspaces(mpm_simulation *simulation)
-{
-    for (int t = 0; t < simulation->workspace_count; t++)
-        memset(simulation->workspaces[t], 0, *simulation->kernels->workspace_bytes);
-}
-
-static bool solve_between_contacts(struct solve *solve, struct held_call *call)
+static bool solve_between_contacts(struct solve *solve, const struct held_passes *passes)
 {
     mpm_simulation *simulation = solve->simulation;
     mpm_solution *solution = &simulation->solver.solution;
@@ -394,7 +380,7 @@ static bool solve_between_contacts(struct solve *solve, struct held_call *call)
         solution->residual = solution->newton.residual[solution->newton.iterations];
         if (!solved)
             return false;
-        if (k == MPM_CONTACT_SOLVES || !revise_contacts(simulation, call))
+        if (k == MPM_CONTACT_SOLVES || !revise_contacts(simulation, passes))
             return true;
         visit_nodes(simulation, MPM_NODES_GIVE, MPM_GRID_VELOCITY, 0);
         unit = load > 0 ? load : fmin(reference, OF_CONTACT * contact_impulse(simulation));
@@ -407,22 +393,21 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     mpm_solution *solution = &simulation->solver.solution;
     *solution = (mpm_solution){0};
     mpm_sweeps_grid_free(simulation, dt, solve.dt);
-    struct held_call call = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt),
-                             simulation->settings.tolerance};
-    const mpm_status status = find_contacts(simulation, &call);
+    const struct held_passes passes = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt)};
+    const mpm_status status = find_contacts(simulation, &passes);
     if (status)
         return status;
     visit_nodes(simulation, MPM_NODES_BEGIN, MPM_GRID_VELOCITY, 0);
-    const bool solved = solve_between_contacts(&solve, &call);
+    const bool solved = solve_between_contacts(&solve, &passes);
     solution->products = (double)solve.products;
     if (!solved) {
-        clean_workspaces(simulation);
+        simulation->backend->clean(simulation->backend);
         return MPM_NO_CONVERGENCE;
     }
     simulation->run.health[MPM_HEALTH_STAGNATED] += solution->newton.end == MPM_NEWTON_STAGNATED;
     if (simulation->settings.scheme.midpoint)
         visit_nodes(simulation, MPM_NODES_EXTRAPOLATE, MPM_GRID_VELOCITY, 0);
-    mpm_sweeps_blocks(simulation, enter_item, &call, simulation->grid.block_count);
+    visit_held(&passes, MPM_PASS_ENTER_HELD);
     *report = mpm_sweeps_grid_finish(simulation, dt);
     return MPM_OK;
 }

@@ -19,7 +19,7 @@ typedef struct mpm_solution {
     double newtons, products, residual, backtracks; /* of the last step: the columns of the history */
 } mpm_solution;
 
-/** Scratch of the solves of a run. */
+/** Scratch of the solves of a run, in memory of the device. */
 struct solver {
     void *tangent;         /* [tile][reals of a particle][lanes] */
     size_t tangent_bytes;

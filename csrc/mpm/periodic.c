@@ -9,11 +9,13 @@
 #include "mpm/describe.h"
 #include "mpm/state.h"
 
-/* Component `axis` of the position in `slot`. */
+enum { X = MPM_COLUMN_X };
+
+/* Component `axis` of the position in `slot`, of mapped particles. */
 static char *position_at(const mpm_particles *particles, ptrdiff_t slot, int axis)
 {
     const size_t dim = (size_t)particles->dim, lanes = (size_t)particles->lanes;
-    return (char *)particles->column[MPM_COLUMN_X] +
+    return (char *)particles->column[X] +
            mpm_particles_index((size_t)slot, (size_t)axis, dim, lanes) * particles->real_size;
 }
 
@@ -34,33 +36,46 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *p
     *wrap = (mpm_periodic_wrap){0};
     if (!mpm_boundary_is_periodic(&simulation->boundary))
         return MPM_OK;
-    mpm_exchange exchange = mpm_describe_exchange(simulation, MPM_FIELD_X, NULL);
+    mpm_particles mapped = mpm_particles_map(particles, X, X + 1, MPM_WRITE);
+    mpm_exchange exchange = mpm_describe_exchange(simulation, &mapped, MPM_FIELD_X, NULL);
     simulation->kernels->wrap(&exchange, placed, placed_count);
     const size_t count = exchange.placement_count;
-    if (!count)
+    if (!count) {
+        mpm_particles_unmap(particles, X, X + 1);
         return MPM_OK;
+    }
     wrap->placements = mpm_memory_new(allocator, placed_count + count, sizeof *wrap->placements);
     wrap->wrapped = mpm_memory_new(allocator, count, sizeof *wrap->wrapped);
     wrap->saved = mpm_memory_new(allocator, count, dim * size);
     if (!wrap->placements || !wrap->wrapped || !wrap->saved) {
+        mpm_particles_unmap(particles, X, X + 1);
         mpm_periodic_end(simulation, wrap, MPM_OK);
         return MPM_OUT_OF_MEMORY;
     }
     exchange.placements = wrap->wrapped;
     exchange.saved = wrap->saved;
     simulation->kernels->wrap(&exchange, placed, placed_count);
+    mpm_particles_unmap(particles, X, X + 1);
     merge(placed, placed_count, wrap->wrapped, count, wrap->placements);
     wrap->count = count;
     return MPM_OK;
 }
 
+/* Moves the particles back. */
+static void restore(const mpm_particles *particles, const mpm_periodic_wrap *wrap)
+{
+    const mpm_particles mapped = mpm_particles_map(particles, X, X + 1, MPM_WRITE);
+    const char *saved = wrap->saved;
+    for (size_t i = 0; i < wrap->count; i++)
+        for (int axis = 0; axis < particles->dim; axis++, saved += particles->real_size)
+            memcpy(position_at(&mapped, wrap->wrapped[i].slot, axis), saved, particles->real_size);
+    mpm_particles_unmap(particles, X, X + 1);
+}
+
 void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning)
 {
-    const mpm_particles *particles = &simulation->particles;
-    const char *saved = wrap->saved;
-    for (size_t i = 0; binning && i < wrap->count; i++)
-        for (int axis = 0; axis < particles->dim; axis++, saved += particles->real_size)
-            memcpy(position_at(particles, wrap->wrapped[i].slot, axis), saved, particles->real_size);
+    if (binning && wrap->count)
+        restore(&simulation->particles, wrap);
     mpm_memory_free(&simulation->run.allocator, wrap->placements);
     mpm_memory_free(&simulation->run.allocator, wrap->wrapped);
     mpm_memory_free(&simulation->run.allocator, wrap->saved);

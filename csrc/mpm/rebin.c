@@ -26,7 +26,6 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         return status;
     mpm_binning binning = {
         .allocator = &simulation->run.allocator,
-        .pool = simulation->run.pool,
         .locate = simulation->kernels->locate,
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
@@ -38,7 +37,8 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
-    status = mpm_binning_run(&binning, &simulation->particles, &simulation->grid);
+    mpm_backend *backend = simulation->backend;
+    status = backend->bin(backend, &binning, &simulation->particles, &simulation->grid);
     mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
         simulation->drift = 0;

@@ -47,16 +47,21 @@ static bool may_strain(const mpm_simulation *simulation, const mpm_block_report 
 /* The collider that is fastest near material; NULL if none is near. */
 static const mpm_collider *fastest_collider(const mpm_simulation *simulation, double *speed)
 {
+    mpm_device *device = &simulation->backend->device;
     const size_t count = simulation->boundary.count;
     const mpm_collider *fastest = NULL;
     *speed = 0;
+    if (!count)
+        return NULL;
+    const mpm_collider_book *books = mpm_device_map(device, simulation->reports.block_books, MPM_READ);
     for (size_t i = 0; i < simulation->grid.block_count * count; i++) {
-        const mpm_collider_book *book = &simulation->reports.block_books[i];
+        const mpm_collider_book *book = &books[i];
         if (book->near && (!fastest || book->speed > *speed)) {
             *speed = book->speed;
             fastest = &simulation->boundary.colliders[i % count];
         }
     }
+    mpm_device_unmap(device, simulation->reports.block_books);
     return fastest;
 }
 

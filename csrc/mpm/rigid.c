@@ -49,7 +49,7 @@ static void widen_box(mpm_rigid_sums *sums, const mpm_rigid_sums *part)
 /* Adds up the groups of a body, which are among those from `first` to `end`. */
 static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, int32_t material, size_t first, size_t end)
 {
-    const mpm_rigid_sums *parts = simulation->reports.rigid_sums;
+    const mpm_rigid_sums *parts = simulation->look.rigid_sums;
     mpm_exact exact[SUMS];
     mpm_rigid_sums result = parts[first];
     if (first + 1 == end)
@@ -131,16 +131,43 @@ static bool is_rigid(const mpm_simulation *simulation, size_t material)
     return mpm_material_law(&simulation->materials[material])->rigid;
 }
 
-/* Adds up the groups of every body. */
-static void find_sums(mpm_simulation *simulation, double dt)
+static void begin_look(mpm_simulation *simulation)
+{
+    mpm_device *device = &simulation->backend->device;
+    const struct reports *reports = &simulation->reports;
+    simulation->look = (struct look){
+        mpm_particles_map(&simulation->particles, 0, MPM_COLUMN_MASS + 1, MPM_READ),
+        mpm_device_map(device, reports->rigid_sums, MPM_READ),
+        mpm_device_map(device, reports->block_books, MPM_WRITE),
+    };
+}
+
+static void end_look(mpm_simulation *simulation)
+{
+    mpm_device *device = &simulation->backend->device;
+    const struct reports *reports = &simulation->reports;
+    mpm_particles_unmap(&simulation->particles, 0, MPM_COLUMN_MASS + 1);
+    mpm_device_unmap(device, reports->rigid_sums);
+    mpm_device_unmap(device, reports->block_books);
+    simulation->look = (struct look){0};
+}
+
+/* Finds the origin of every body. */
+static void begin_bodies(mpm_simulation *simulation)
 {
     const mpm_particles *particles = &simulation->particles;
+    const mpm_particles mapped = mpm_particles_map(particles, 0, MPM_COLUMN_MASS + 1, MPM_READ);
     for (size_t material = 0; material < simulation->material_count; material++)
         simulation->rigid[material] = (mpm_rigid_body){0};
     for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
         if (is_rigid(simulation, (size_t)particles->groups[g].material))
-            begin_at(particles, g, &simulation->rigid[particles->groups[g].material]);
-    mpm_sweeps_rigid_sums(simulation, dt);
+            begin_at(&mapped, g, &simulation->rigid[particles->groups[g].material]);
+    mpm_particles_unmap(particles, 0, MPM_COLUMN_MASS + 1);
+}
+
+/* Adds up the groups of every body. */
+static void add_bodies(mpm_simulation *simulation)
+{
     for (size_t material = 0; material < simulation->material_count; material++) {
         mpm_rigid_body *body = &simulation->rigid[material];
         if (body->end_group)
@@ -148,12 +175,10 @@ static void find_sums(mpm_simulation *simulation, double dt)
     }
 }
 
-mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+/* Finds the motion of every body from its sums. */
+static mpm_reason move_bodies(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
 {
     const mpm_settings *settings = &simulation->settings;
-    if (!simulation->has_rigid)
-        return MPM_NO_REASON;
-    find_sums(simulation, dt);
     for (size_t material = 0; material < simulation->material_count; material++) {
         mpm_rigid_body *motion = &simulation->rigid[material];
         if (!(mpm_sum_value(&motion->sums.mass) > 0)) /* another law, or no particle is left */
@@ -169,4 +194,17 @@ mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[
         *travel = fmax(*travel, moved);
     }
     return MPM_NO_REASON;
+}
+
+mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+{
+    if (!simulation->has_rigid)
+        return MPM_NO_REASON;
+    begin_bodies(simulation);
+    mpm_sweeps_rigid_sums(simulation, dt);
+    begin_look(simulation);
+    add_bodies(simulation);
+    const mpm_reason reason = move_bodies(simulation, dt, impulse, travel);
+    end_look(simulation);
+    return reason;
 }

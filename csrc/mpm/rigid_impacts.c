@@ -212,7 +212,7 @@ static bool find(struct search *search, size_t material)
     const double least = search->worst;
     for (size_t g = 0; g < particles->group_count; g++)
         if ((size_t)particles->groups[g].material == material &&
-            may_touch(search, &simulation->reports.rigid_sums[g]))
+            may_touch(search, &simulation->look.rigid_sums[g]))
             compare_group(search, &particles->groups[g]);
     return search->worst > least;
 }
@@ -307,7 +307,7 @@ static void enter(const mpm_simulation *simulation, const struct contact contact
         for (int a = 0; a < 3; a++)
             given[a] = c->J * c->n[a] + c->slid[a];
         if (c->surface_index >= 6)
-            mpm_collider_enter(&simulation->reports.block_books[c->surface_index - 6],
+            mpm_collider_enter(&simulation->look.block_books[c->surface_index - 6],
                                &simulation->boundary.colliders[c->surface_index - 6], c->at, given);
         for (int a = 0; c->surface_index < 6 && a < 3; a++)
             impulse[a] += given[a];

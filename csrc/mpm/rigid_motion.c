@@ -138,7 +138,7 @@ bool mpm_rigid_motion_place(mpm_rigid_place *place, const mpm_simulation *simula
                             const mpm_group *group, size_t slot)
 {
     const mpm_settings *settings = &simulation->settings;
-    const mpm_particles *p = &simulation->particles;
+    const mpm_particles *p = &simulation->look.particles;
     const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes;
     const int64_t side = mpm_block_side(p->dim);
     *place = (mpm_rigid_place){0};

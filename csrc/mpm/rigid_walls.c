@@ -219,7 +219,7 @@ void mpm_rigid_walls_move(const mpm_simulation *simulation, size_t material, mpm
 {
     const mpm_settings *settings = &simulation->settings;
     const mpm_particles *particles = &simulation->particles;
-    const mpm_rigid_sums *sums = simulation->reports.rigid_sums;
+    const mpm_rigid_sums *sums = simulation->look.rigid_sums;
     const double energy = energy_of(body);
     mpm_rigid_body *motion = &simulation->rigid[material];
     struct contacts contacts = {0};

@@ -6,6 +6,7 @@
 
 #include "base/real.h"
 #include "materials/parameters.h"
+#include "mpm/cpu_backend.h"
 #include "mpm/dispatch.h"
 #include "mpm/rebin.h"
 #include "mpm/refresh.h"
@@ -68,14 +69,16 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
     simulation->yield_strain = INFINITY;
     simulation->is_synchronized = true;
-    simulation->particles =
-        mpm_particles_empty(settings->dim, kernels->lanes, settings->scheme.degree, settings->real_size);
     simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
                                     .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     simulation->boundary = boundary_of(settings);
-    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
+    mpm_status status = mpm_cpu_backend_new(&simulation->backend, allocator, kernels, mpm_pool_for);
+    simulation->particles = mpm_particles_empty((mpm_device *)simulation->backend, settings->dim, kernels->lanes,
+                                                settings->scheme.degree, settings->real_size);
+    if (!status && settings->dissipation)
+        status = add_dissipation(simulation);
     if (status) {
         mpm_simulation_free(simulation);
         return status;
@@ -96,6 +99,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_memory_free(&allocator, simulation->materials);
     mpm_memory_free(&allocator, simulation->rigid);
     mpm_run_clear(&simulation->run);
+    if (simulation->backend)
+        simulation->backend->free(simulation->backend);
     mpm_memory_free(&allocator, simulation);
 }
 
@@ -256,15 +261,17 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
     mpm_particles *particles = &simulation->particles;
     const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
     const ptrdiff_t waiting = (insertion->count + lanes - 1) / lanes;
-    insertion->particles = particles;
     insertion->first_slot = tiles * lanes;
     insertion->first_row = (int32_t)particles->count;
     insertion->placements =
         mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
     if (!insertion->placements)
         return MPM_OUT_OF_MEMORY;
-    memset(particles->row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *particles->row);
+    mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
+    insertion->particles = &mapped;
+    memset(mapped.row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *mapped.row);
     simulation->kernels->insert(insertion);
+    mpm_particles_unmap(particles, 0, particles->columns);
     particles->tiles = tiles + waiting;
     mpm_status status = mpm_rebin_run(simulation, insertion->placements, (size_t)insertion->count, MPM_BIN_ALL);
     if (status)
@@ -325,34 +332,56 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     return status;
 }
 
+/* Takes the mass of the rows of `mask` (may be NULL). Saves all masses, and marks the rows that go with -1. */
+static void take_masses(const mpm_particles *particles, const uint8_t *mask, void *saved, int32_t *new_row)
+{
+    const size_t size = particles->real_size, slots = (size_t)(particles->tiles * particles->lanes);
+    const mpm_particles mapped = mpm_particles_map(particles, MPM_COLUMN_MASS, MPM_COLUMN_MASS + 1, MPM_WRITE);
+    void *mass = mapped.column[MPM_COLUMN_MASS];
+    memcpy(saved, mass, slots * size);
+    for (size_t slot = 0; slot < slots; slot++) {
+        const int32_t row = mapped.row[slot];
+        if (row >= 0 && mask && mask[row])
+            mpm_real_set(mass, slot, 0, size);
+        if (row >= 0)
+            new_row[row] = mpm_real_at(mass, slot, size) > 0 ? 0 : -1;
+    }
+    mpm_particles_unmap(particles, MPM_COLUMN_MASS, MPM_COLUMN_MASS + 1);
+}
+
+static void give_back_masses(const mpm_particles *particles, const void *saved)
+{
+    void *mass = mpm_device_map(particles->device, particles->column[MPM_COLUMN_MASS], MPM_WRITE);
+    memcpy(mass, saved, (size_t)(particles->tiles * particles->lanes) * particles->real_size);
+    mpm_device_unmap(particles->device, particles->column[MPM_COLUMN_MASS]);
+}
+
+static void renumber(const mpm_particles *particles, const int32_t *new_row)
+{
+    int32_t *row = mpm_device_map(particles->device, particles->row, MPM_WRITE);
+    for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+        if (row[slot] >= 0)
+            row[slot] = new_row[row[slot]];
+    mpm_device_unmap(particles->device, particles->row);
+}
+
 /* Removes the rows of `mask` (may be NULL) and all particles without mass. Needs the pool. */
 static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
     mpm_particles *particles = &simulation->particles;
-    const size_t size = particles->real_size, slots = (size_t)(particles->tiles * particles->lanes);
     int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
-    void *saved = mpm_memory_new(allocator, slots, size);
+    void *saved = mpm_memory_new(allocator, (size_t)(particles->tiles * particles->lanes), particles->real_size);
     mpm_status status = MPM_OUT_OF_MEMORY;
     if (new_row && saved) {
-        void *mass = particles->column[MPM_COLUMN_MASS];
-        memcpy(saved, mass, slots * size);
-        for (size_t slot = 0; slot < slots; slot++) {
-            const int32_t row = particles->row[slot];
-            if (row >= 0 && mask && mask[row])
-                mpm_real_set(mass, slot, 0, size);
-            if (row >= 0)
-                new_row[row] = mpm_real_at(mass, slot, size) > 0 ? 0 : -1;
-        }
+        take_masses(particles, mask, saved, new_row);
         status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
-            memcpy(mass, saved, slots * size); /* nothing was moved */
+            give_back_masses(particles, saved); /* nothing was moved */
         else {
             simulation->frozen = false;
             mpm_store_keep_rows(&simulation->store, new_row);
-            for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
-                if (particles->row[slot] >= 0)
-                    particles->row[slot] = new_row[particles->row[slot]];
+            renumber(particles, new_row);
         }
     }
     mpm_memory_free(allocator, saved);

@@ -108,7 +108,7 @@ static size_t slot_of(const mpm_particles *particles, const mpm_group *group, in
     return (size_t)(group->first_tile + p / lanes) * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p % lanes);
 }
 
-/* Copies a field of all particles from the tiles to `list`, or back. */
+/* Copies a field of all particles from the tiles, which are mapped, to `list`, or back. */
 static void copy_field(mpm_particles *particles, const mpm_field *field, size_t components, char *list, bool back)
 {
     const size_t lanes = (size_t)particles->lanes, size = particles->real_size, width = (size_t)field->width;
@@ -168,13 +168,15 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
-    mpm_particles particles = simulation->particles; /* a copy, because `copy_fields` may write; here it only reads */
+    const int columns = simulation->particles.columns;
+    mpm_particles particles = mpm_particles_map(&simulation->particles, 0, columns, MPM_READ);
     const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
     copy_fields(simulation, &particles, snapshot, false);
     copy_rows(&particles, snapshot->row, false);
+    mpm_particles_unmap(&simulation->particles, 0, columns);
     if (snapshot->particles)
         memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
@@ -377,12 +379,14 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     }
     particles->group_count = snapshot->groups;
     particles->count = (ptrdiff_t)snapshot->particles;
-    if (mpm_particles_allocate(particles, &simulation->run.allocator, (size_t)particles->tiles))
+    if (mpm_particles_allocate(particles, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
+    mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
     for (size_t g = 0; g < particles->group_count; g++)
-        mpm_particles_pad(particles, &particles->groups[g]);
-    copy_fields(simulation, particles, snapshot, true);
-    copy_rows(particles, snapshot->row, true);
+        mpm_particles_pad(&mapped, &particles->groups[g]);
+    copy_fields(simulation, &mapped, snapshot, true);
+    copy_rows(&mapped, snapshot->row, true);
+    mpm_particles_unmap(particles, 0, particles->columns);
     return MPM_OK;
 }
 

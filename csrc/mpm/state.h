@@ -3,14 +3,22 @@
  * The internals of a simulation, private to this folder.
  */
 #pragma once
+#include "mpm/backend.h"
 #include "mpm/implicit.h"
 
-/* Scratch of a run: what the tasks and blocks of the current grid report. */
+/* Scratch of a run, in memory of the device: what the tasks and blocks of the current grid report. */
 struct reports {
     mpm_measure *measures;    /* per task */
     mpm_block_report *blocks; /* per block */
     mpm_rigid_sums *rigid_sums; /* per group; NULL without rigid bodies */
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
+};
+
+/* What is mapped while the motion of rigid bodies is found. */
+struct look {
+    mpm_particles particles; /* x and mass */
+    const mpm_rigid_sums *rigid_sums;
+    mpm_collider_book *block_books;
 };
 
 /* The step between its attempt and its commit. */
@@ -24,7 +32,8 @@ struct mpm_simulation {
     mpm_run run;
     mpm_store store;
     mpm_settings settings;
-    const mpm_kernels *kernels;
+    const mpm_kernels *kernels; /* those that the host calls itself, on mapped memory */
+    mpm_backend *backend;
     const mpm_integrator *integrator;
 
     mpm_boundary boundary;
@@ -57,8 +66,7 @@ struct mpm_simulation {
 
     /* Scratch of a run */
     struct stage stage;
+    struct look look;
     struct reports reports;
-    void **workspaces; /* per thread */
-    int workspace_count;
     struct solver solver; /* of implicit steps */
 };

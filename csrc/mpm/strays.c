@@ -12,7 +12,9 @@
 /* The resident position of a particle [m]. */
 static void find_position(const mpm_simulation *simulation, int32_t row, double x[3])
 {
-    const mpm_particles *p = &simulation->particles;
+    const mpm_particles mapped =
+        mpm_particles_map(&simulation->particles, MPM_COLUMN_X, MPM_COLUMN_X + 1, MPM_READ);
+    const mpm_particles *p = &mapped;
     const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes;
     for (size_t g = 0; g < p->group_count; g++)
         for (size_t i = 0; i < (size_t)p->groups[g].tiles * lanes; i++) {
@@ -24,6 +26,7 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
                        simulation->settings.dx * ((double)p->groups[g].block[a] * mpm_block_side(p->dim) + cells);
             }
         }
+    mpm_particles_unmap(&simulation->particles, MPM_COLUMN_X, MPM_COLUMN_X + 1);
 }
 
 /* Adds to the trouble the particles with a flaw of one law, that of the first of them, and its name. */
@@ -71,8 +74,12 @@ static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
     *flags = mpm_memory_new(&simulation->run.allocator, (size_t)simulation->particles.count, 1);
     if (!*flags)
         return MPM_OUT_OF_MEMORY;
-    const mpm_sweep sweep = mpm_describe_sweep(simulation);
+    const mpm_particles *particles = &simulation->particles;
+    const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
+    mpm_sweep sweep = mpm_describe_sweep(simulation);
+    sweep.particles = &mapped;
     simulation->kernels->find_trouble(&sweep, *flags);
+    mpm_particles_unmap(particles, 0, particles->columns);
     return MPM_OK;
 }
 

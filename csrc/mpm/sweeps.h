@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The operations of the kernels on a simulation. They need the pool. `dt` is the size of the step.
+ * The operations of the kernels on a simulation, launched by its back end. They need the pool. `dt` is the size of the
+ * step.
  */
 #pragma once
 #include "mpm/state.h"
 
-mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* makes scratch */
+mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* begins the back end; makes reports */
 void mpm_sweeps_end(mpm_simulation *simulation);
-mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* scratch for that grid; prepares a binning */
+mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* reports for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt); /* before a solve */
 mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt);     /* after it */
 mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt);
-mpm_measure mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);
-void mpm_sweeps_blocks(mpm_simulation *simulation, mpm_pool_item item, void *context, size_t count); /* item by block */
+/* Returns the energy. */
+double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);
+void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass);
 mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks, double enough);
 mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
 mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);

@@ -86,21 +86,30 @@ static double automatic_dt(const mpm_simulation *simulation)
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 
+static int32_t find_limit(const mpm_simulation *simulation, mpm_maximum maximum, double least)
+{
+    const mpm_particles *particles = &simulation->particles;
+    const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
+    mpm_sweep sweep = mpm_describe_sweep(simulation);
+    sweep.particles = &mapped;
+    const int32_t row = simulation->kernels->find_limit(&sweep, maximum, least);
+    mpm_particles_unmap(particles, 0, particles->columns);
+    return row;
+}
+
 /* The first particle that sets the bound; -1: none does. */
 static int32_t find_row(const mpm_simulation *simulation, const mpm_stable_dt *bound)
 {
-    const mpm_sweep sweep = mpm_describe_sweep(simulation);
-    const mpm_kernels *kernels = simulation->kernels;
     const mpm_measure *most = &simulation->measure;
     switch (bound->limit) {
     case MPM_LIMIT_ISOLATED:
-        return kernels->find_limit(&sweep, MPM_RATE2, most->rate2);
+        return find_limit(simulation, MPM_RATE2, most->rate2);
     case MPM_LIMIT_WAVE:
-        return kernels->find_limit(&sweep, MPM_WAVE2, most->wave2);
+        return find_limit(simulation, MPM_WAVE2, most->wave2);
     case MPM_LIMIT_MOTION:
         return bound->dt == simulation->settings.dx / most->speed
-                   ? kernels->find_limit(&sweep, MPM_SPEED, most->speed)
-                   : kernels->find_limit(&sweep, MPM_GRADIENT2, most->gradient2);
+                   ? find_limit(simulation, MPM_SPEED, most->speed)
+                   : find_limit(simulation, MPM_GRADIENT2, most->gradient2);
     default:
         return -1;
     }

@@ -28,7 +28,7 @@ static mpm_status lay_out(void *self, mpm_field *fields, int count)
             initial[columns++] = mpm_fields_initial(fields[f].rank, particles->dim, c, fields[f].initial);
         }
     }
-    return mpm_particles_add_columns(particles, &simulation->run.allocator, columns, initial);
+    return mpm_particles_add_columns(particles, columns, initial);
 }
 
 /* Is this field part of the state of any particle? */
@@ -48,34 +48,86 @@ static bool is_writable(const void *self, const mpm_field *field)
     return false;
 }
 
+/* The columns of a field: from `*first` to `*end` - 1. */
+static void find_columns(const mpm_simulation *simulation, int field, int *first, int *end)
+{
+    const int dim = simulation->settings.dim;
+    const mpm_field *row = &simulation->store.fields.row[field];
+    const bool has_own = row->column >= 0; /* J is in the columns of F */
+    *first = has_own ? row->column : mpm_fields_F(dim);
+    *end = *first + (has_own ? mpm_rank_components(row->rank, dim) / row->width : dim);
+}
+
+static mpm_particles map(const mpm_simulation *simulation, int field, mpm_access access)
+{
+    int first, end;
+    find_columns(simulation, field, &first, &end);
+    return mpm_particles_map(&simulation->particles, first, end, access);
+}
+
+static void unmap(const mpm_simulation *simulation, int field)
+{
+    int first, end;
+    find_columns(simulation, field, &first, &end);
+    mpm_particles_unmap(&simulation->particles, first, end);
+}
+
 static void write_out(void *self, int field, void *rows)
 {
-    const mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
-    ((mpm_simulation *)self)->kernels->write_out(&exchange);
+    const mpm_simulation *simulation = self;
+    mpm_particles particles = map(simulation, field, MPM_READ);
+    const mpm_exchange exchange = mpm_describe_exchange(simulation, &particles, field, rows);
+    simulation->kernels->write_out(&exchange);
+    unmap(simulation, field);
 }
 
 static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
 {
-    mpm_exchange exchange = mpm_describe_exchange(self, field, rows);
+    const mpm_simulation *simulation = self;
+    mpm_particles particles = map(simulation, field, MPM_READ);
+    mpm_exchange exchange = mpm_describe_exchange(simulation, &particles, field, rows);
     exchange.flaws = flaws;
-    ((mpm_simulation *)self)->kernels->inspect(&exchange);
+    simulation->kernels->inspect(&exchange);
+    unmap(simulation, field);
     return exchange.differing;
 }
 
 /* Counts or freezes the particles that were written outside the domain. */
-static void account_for_outside(mpm_simulation *simulation, const mpm_exchange *written)
+static void account_for_outside(mpm_simulation *simulation, mpm_exchange *written)
 {
+    const mpm_particles *particles = &simulation->particles;
     if (!written->outside)
         return;
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
     simulation->run.health[MPM_HEALTH_CLAMPED] += written->clamped;
     if (written->clamped == written->outside)
         return;
+    mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
+    written->particles = &mapped;
     simulation->kernels->freeze_outside(written);
+    mpm_particles_unmap(particles, 0, particles->columns);
     simulation->frozen = true;
     const int changed[] = {MPM_FIELD_V, MPM_FIELD_C, MPM_FIELD_MASS, MPM_FIELD_VOLUME};
     for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
         mpm_store_outdate(&simulation->store, changed[k]);
+}
+
+static void read_in_mapped(mpm_simulation *simulation, mpm_exchange *exchange, int field, void *saved, size_t bytes)
+{
+    mpm_particles particles = map(simulation, field, MPM_WRITE);
+    exchange->particles = &particles;
+    if (saved)
+        memcpy(saved, particles.column[MPM_COLUMN_X], bytes);
+    simulation->kernels->read_in(exchange);
+    unmap(simulation, field);
+}
+
+/* The binning has failed: undoes what was read in. */
+static void restore_positions(mpm_simulation *simulation, const void *saved, size_t bytes)
+{
+    const mpm_particles particles = map(simulation, MPM_FIELD_X, MPM_WRITE);
+    memcpy(particles.column[MPM_COLUMN_X], saved, bytes);
+    unmap(simulation, MPM_FIELD_X);
 }
 
 /* Reads in positions. The particles are placed anew and binned before the resident positions are used again. */
@@ -88,11 +140,10 @@ static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *ex
     exchange->placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange->placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
     if (exchange->placements && saved) {
-        memcpy(saved, p->column[MPM_COLUMN_X], bytes);
-        simulation->kernels->read_in(exchange);
+        read_in_mapped(simulation, exchange, MPM_FIELD_X, saved, bytes);
         status = mpm_rebin_run(simulation, exchange->placements, exchange->placement_count, MPM_BIN_ALL);
         if (status)
-            memcpy(p->column[MPM_COLUMN_X], saved, bytes); /* the binning has failed: undo */
+            restore_positions(simulation, saved, bytes);
         else
             account_for_outside(simulation, exchange);
     }
@@ -104,12 +155,12 @@ static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *ex
 static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
 {
     mpm_simulation *simulation = self;
-    mpm_exchange exchange = mpm_describe_exchange(simulation, field, rows);
+    mpm_exchange exchange = mpm_describe_exchange(simulation, NULL, field, rows);
     mpm_status status = MPM_OK;
     if (field == MPM_FIELD_X)
         status = read_in_positions(simulation, &exchange, differing);
     else
-        simulation->kernels->read_in(&exchange);
+        read_in_mapped(simulation, &exchange, field, NULL, 0);
     if (status)
         return status;
     simulation->measured = false;

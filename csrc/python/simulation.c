@@ -5,6 +5,7 @@
 #include <float.h>
 
 #include "mpm/implicit.h"
+#include "mpm/odd_backend.h"
 #include "python/core.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
@@ -165,6 +166,23 @@ static PyObject *rigid_dt(PyObject *self, PyObject *unused)
     return status ? mpm_python_raise(self, status) : PyFloat_FromDouble(dt);
 }
 
+static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    switch (mpm_odd_backend_use(core)) {
+    case MPM_OK:
+        Py_RETURN_NONE;
+    case MPM_OUT_OF_MEMORY:
+        return PyErr_NoMemory();
+    default:
+        PyErr_SetString(PyExc_ValueError, "the simulation has had particles");
+        return NULL;
+    }
+}
+
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
@@ -173,6 +191,8 @@ static PyMethodDef methods[] = {
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"rigid_dt", rigid_dt, METH_NOARGS, "the longest step in which rigid bodies hardly sink into what they touch [s]"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
+    {"use_odd_backend", use_odd_backend, METH_NOARGS,
+     "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -139,7 +139,7 @@ static double *sweep(mpm_simulation *s, mpm_operation operation, const double *v
     assert(out);
     for (size_t i = 0; i < length_of(s); i++)
         mpm_real_set(grid->field[MPM_GRID_TRIAL], i / dim * 4 + i % dim, v[i] + (u ? h * u[i] : 0), size);
-    const double found = mpm_sweeps_solve(s, operation, &arguments).elastic;
+    const double found = mpm_sweeps_solve(s, operation, &arguments);
     if (energy)
         *energy = found;
     for (size_t i = 0; i < length_of(s); i++) {

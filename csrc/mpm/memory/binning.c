@@ -282,8 +282,8 @@ static void count_item(void *context, ptrdiff_t item, int thread)
 /* Calls `item` for all new groups. */
 static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
 {
-    mpm_pool_for(plan->request->pool, item, context,
-                 (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
+    plan->request->loop(plan->request->pool, item, context,
+                        (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
 }
 
 /* Gives every group its tiles; the histogram becomes the first place of each cell. */
@@ -533,7 +533,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     plan->present = mpm_memory_new_unset(allocator, old->group_count, sizeof *plan->present);
     if (!plan->cell || !plan->shift || !plan->present)
         return MPM_OUT_OF_MEMORY;
-    mpm_pool_for(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
+    request->loop(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
     memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
     mark_placed(plan, plan->grouped, plan->slots);
     mpm_status status = find_groups(plan);
@@ -563,7 +563,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     mpm_status status = plan.slots > INT32_MAX ? MPM_TOO_LARGE : make_plan(&plan, &fresh_grid);
     const bool grows = (size_t)plan.tiles > particles->capacity;
     if (!status && grows)
-        status = mpm_particles_allocate(&fresh, allocator, (size_t)plan.tiles + (size_t)plan.tiles / 16);
+        status = mpm_particles_allocate(&fresh, (size_t)plan.tiles + (size_t)plan.tiles / 16);
     if (!status && binning->prepare)
         status = binning->prepare(binning->context, &fresh_grid);
     if (status)

@@ -22,9 +22,13 @@ typedef struct mpm_placement {
  *  (0 .. 26, x slowest; 13 in 3-D and 4 in 2-D is its own). It is a kernel, because it reads positions. */
 typedef void (*mpm_binning_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift);
 
+/** Calls the items of a loop, in any order: mpm_pool_for. */
+typedef void (*mpm_binning_loop)(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t items);
+
 typedef struct mpm_binning {
     const mpm_allocator *allocator;
-    mpm_pool *pool;
+    mpm_binning_loop loop;
+    mpm_pool *pool; /* of `loop` */
     mpm_binning_locate locate;
     const mpm_placement *placements; /* ascending in `slot` */
     size_t placement_count;
@@ -38,5 +42,6 @@ typedef struct mpm_binning {
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
-/** Reorders `particles`, rebuilds `grid` and, in mid step, keeps its velocities. On error nothing has changed. */
+/** Reorders `particles`, rebuilds `grid` and, in mid step, keeps its velocities. On error nothing has changed. Like a
+ *  kernel, it works in memory of the device. */
 mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);

@@ -5,9 +5,9 @@
 
 #include "base/real.h"
 
-mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size)
+mpm_particles mpm_particles_empty(mpm_device *device, int dim, int lanes, int degree, size_t real_size)
 {
-    mpm_particles particles = {.dim = dim, .lanes = lanes, .degree = degree, .real_size = real_size,
+    mpm_particles particles = {.device = device, .dim = dim, .lanes = lanes, .degree = degree, .real_size = real_size,
                                .columns = mpm_fields_core_columns(dim)};
     for (int c = 0; c < particles.columns; c++)
         particles.width[c] = c == MPM_COLUMN_MASS || c == MPM_COLUMN_VOLUME ? 1 : dim;
@@ -26,42 +26,74 @@ mpm_particles mpm_particles_empty_like(const mpm_particles *particles)
     return fresh;
 }
 
+mpm_particles mpm_particles_map(const mpm_particles *particles, int first, int end, mpm_access access)
+{
+    mpm_particles mapped = *particles;
+    memset(mapped.column, 0, sizeof mapped.column);
+    mapped.spare_vector = mapped.spare_scalar = NULL;
+    mapped.spare_row = NULL;
+    for (int c = first; c < end; c++)
+        mapped.column[c] = mpm_device_map(particles->device, particles->column[c], access);
+    mapped.row = mpm_device_map(particles->device, particles->row, access);
+    return mapped;
+}
+
+void mpm_particles_unmap(const mpm_particles *particles, int first, int end)
+{
+    for (int c = first; c < end; c++)
+        mpm_device_unmap(particles->device, particles->column[c]);
+    mpm_device_unmap(particles->device, particles->row);
+}
+
 /* Bytes of a tile of a column. */
 static size_t tile_bytes(const mpm_particles *particles, int width)
 {
     return (size_t)particles->lanes * (size_t)width * particles->real_size;
 }
 
-mpm_status mpm_particles_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity)
+mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity)
 {
+    mpm_device *device = fresh->device;
     const size_t rows = (size_t)fresh->lanes * sizeof(int32_t);
     int failed = 0;
     for (int c = 0; c < fresh->columns; c++)
-        failed |= !(fresh->column[c] = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->width[c])));
-    failed |= !(fresh->spare_vector = mpm_memory_new(allocator, capacity, tile_bytes(fresh, fresh->dim)));
-    failed |= !(fresh->spare_scalar = mpm_memory_new(allocator, capacity, tile_bytes(fresh, 1)));
-    failed |= !(fresh->spare_row = mpm_memory_new(allocator, capacity, rows));
-    failed |= !(fresh->row = mpm_memory_new(allocator, capacity, rows));
+        failed |= !(fresh->column[c] = mpm_device_new(device, capacity, tile_bytes(fresh, fresh->width[c])));
+    failed |= !(fresh->spare_vector = mpm_device_new(device, capacity, tile_bytes(fresh, fresh->dim)));
+    failed |= !(fresh->spare_scalar = mpm_device_new(device, capacity, tile_bytes(fresh, 1)));
+    failed |= !(fresh->spare_row = mpm_device_new(device, capacity, rows));
+    failed |= !(fresh->row = mpm_device_new(device, capacity, rows));
     fresh->capacity = capacity;
     return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
+/* Copies the tiles in use. */
+static void copy_tiles(const mpm_particles *from, const mpm_particles *to)
+{
+    const size_t tiles = (size_t)from->tiles;
+    if (!tiles)
+        return;
+    const mpm_particles old = mpm_particles_map(from, 0, from->columns, MPM_READ);
+    const mpm_particles fresh = mpm_particles_map(to, 0, to->columns, MPM_WRITE);
+    for (int c = 0; c < from->columns; c++)
+        memcpy(fresh.column[c], old.column[c], tiles * tile_bytes(from, from->width[c]));
+    memcpy(fresh.row, old.row, tiles * (size_t)from->lanes * sizeof *fresh.row);
+    mpm_particles_unmap(to, 0, to->columns);
+    mpm_particles_unmap(from, 0, from->columns);
+}
+
 mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra)
 {
-    const size_t tiles = (size_t)particles->tiles, wanted = tiles + extra;
+    const size_t wanted = (size_t)particles->tiles + extra;
     if (wanted <= particles->capacity)
         return MPM_OK;
     mpm_particles fresh = mpm_particles_empty_like(particles);
     fresh.count = particles->count;
     fresh.tiles = particles->tiles;
-    if (mpm_particles_allocate(&fresh, allocator, wanted)) {
+    if (mpm_particles_allocate(&fresh, wanted)) {
         mpm_particles_clear(&fresh, allocator);
         return MPM_OUT_OF_MEMORY;
     }
-    for (int c = 0; tiles && c < particles->columns; c++)
-        memcpy(fresh.column[c], particles->column[c], tiles * tile_bytes(particles, particles->width[c]));
-    if (tiles)
-        memcpy(fresh.row, particles->row, tiles * (size_t)particles->lanes * sizeof *fresh.row);
+    copy_tiles(particles, &fresh);
     mpm_group *groups = particles->groups;
     size_t group_count = particles->group_count;
     particles->groups = NULL;
@@ -72,24 +104,26 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *
     return MPM_OK;
 }
 
-mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
-                                     const double *initial)
+mpm_status mpm_particles_add_columns(mpm_particles *particles, int count, const double *initial)
 {
+    mpm_device *device = particles->device;
     const int first = particles->columns;
     const size_t slots = particles->capacity * (size_t)particles->lanes;
     for (int c = first; slots && c < first + count; c++)
-        if (!(particles->column[c] = mpm_memory_new(allocator, particles->capacity, tile_bytes(particles, 1)))) {
+        if (!(particles->column[c] = mpm_device_new(device, particles->capacity, tile_bytes(particles, 1)))) {
             while (c-- > first) {
-                mpm_memory_free(allocator, particles->column[c]);
+                mpm_device_free(device, particles->column[c]);
                 particles->column[c] = NULL;
             }
             return MPM_OUT_OF_MEMORY;
         }
     for (int c = first; c < first + count; c++) {
+        void *column = mpm_device_map(device, particles->column[c], MPM_WRITE);
         particles->width[c] = 1;
         particles->initial[c] = initial[c - first];
         for (size_t slot = 0; slot < slots; slot++)
-            mpm_real_set(particles->column[c], slot, particles->initial[c], particles->real_size);
+            mpm_real_set(column, slot, particles->initial[c], particles->real_size);
+        mpm_device_unmap(device, particles->column[c]);
     }
     particles->columns += count;
     return MPM_OK;
@@ -97,12 +131,13 @@ mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocat
 
 void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator)
 {
+    mpm_device *device = particles->device;
     for (int c = 0; c < particles->columns; c++)
-        mpm_memory_free(allocator, particles->column[c]);
-    mpm_memory_free(allocator, particles->row);
-    mpm_memory_free(allocator, particles->spare_vector);
-    mpm_memory_free(allocator, particles->spare_scalar);
-    mpm_memory_free(allocator, particles->spare_row);
+        mpm_device_free(device, particles->column[c]);
+    mpm_device_free(device, particles->row);
+    mpm_device_free(device, particles->spare_vector);
+    mpm_device_free(device, particles->spare_scalar);
+    mpm_device_free(device, particles->spare_row);
     mpm_memory_free(allocator, particles->groups);
     *particles = mpm_particles_empty_like(particles);
 }

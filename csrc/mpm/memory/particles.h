@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/device.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "run/fields.h"
@@ -44,6 +45,7 @@ typedef struct mpm_group {
     int32_t node_block[MPM_NEIGHBOURS], copy[MPM_NEIGHBOURS];
 } mpm_group;
 
+/** The columns, `row` and the spares are memory of the device; a mapped set has them for the host. */
 typedef struct mpm_particles {
     int dim, lanes;
     int degree;          /* of the kernel: a stencil has degree + 1 nodes along an axis */
@@ -61,6 +63,7 @@ typedef struct mpm_particles {
     int32_t *spare_row;
     mpm_group *groups;
     size_t group_count;
+    mpm_device *device;
 } mpm_particles;
 
 /** The lane that holds the p-th particle of a tile in cell order: `lane_of` of base/simd.h for `lanes`. */
@@ -85,27 +88,32 @@ static inline double mpm_particles_reach(const mpm_particles *particles)
 }
 
 /** No particles and no arrays, of degree `degree`, with the columns of the core. */
-mpm_particles mpm_particles_empty(int dim, int lanes, int degree, size_t real_size);
+mpm_particles mpm_particles_empty(mpm_device *device, int dim, int lanes, int degree, size_t real_size);
+
+/** The set for the host: columns `first` .. `end` - 1 and `row`, mapped; the other arrays of the device are missing.
+ *  The groups are those of `particles`. Until mpm_particles_unmap with the same columns. */
+mpm_particles mpm_particles_map(const mpm_particles *particles, int first, int end, mpm_access access);
+void mpm_particles_unmap(const mpm_particles *particles, int first, int end);
 
 /** Adds `count` columns of width 1, filled with `initial`. On error (MPM_OUT_OF_MEMORY) nothing has changed. */
-mpm_status mpm_particles_add_columns(mpm_particles *particles, const mpm_allocator *allocator, int count,
-                                     const double *initial);
+mpm_status mpm_particles_add_columns(mpm_particles *particles, int count, const double *initial);
 
 /** No particles and no arrays, of the same kind. */
 mpm_particles mpm_particles_empty_like(const mpm_particles *particles);
 
 /** Allocates every array of `fresh`, which has none, with room for `capacity` tiles. On error (MPM_OUT_OF_MEMORY) the
  *  caller frees the rest with mpm_particles_clear. */
-mpm_status mpm_particles_allocate(mpm_particles *fresh, const mpm_allocator *allocator, size_t capacity);
+mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity);
 
 /** Makes room for `extra` more tiles at the end, where new particles can wait. On error (MPM_OUT_OF_MEMORY) nothing has
  *  changed. */
 mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra);
 
-/** Pads the last tile of a group with particles of mass 0, at rest in the middle of the block and undeformed. */
+/** Pads the last tile of a group with particles of mass 0, at rest in the middle of the block and undeformed. For the
+ *  host all columns are mapped; a back end may call it in its own memory. */
 void mpm_particles_pad(mpm_particles *particles, const mpm_group *group);
 
-/** Frees all arrays and leaves an empty set. */
+/** Frees all arrays, the groups with `allocator`, and leaves an empty set. */
 void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator);
 
 /** Bytes held by the arrays. */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A back end owns the memory that kernels work on, and launches them. The CPU is the first one (cpu_backend.h). Columns
+ * of particles, reports and the scratch of solves are memory of its device. The tables of groups, blocks, tasks and
+ * images, materials and colliders, and the descriptions below belong to the host; a back end with memory of its own
+ * copies them.
+ *
+ * A launch may end later than its call. Whatever the host maps, or reduces, is complete.
+ */
+#pragma once
+#include <stddef.h>
+
+#include "base/device.h"
+#include "mpm/kernels/kernels.h"
+
+/** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
+typedef enum mpm_pass_kind {
+    MPM_PASS_GRID,       /* `stage`: mpm_kernels.grid_block; joins by grid_place */
+    MPM_PASS_MEANS,      /* `field`: means_block; joins by means_fold */
+    MPM_PASS_VECTORS,    /* `vectors`: nodes_block; joins by nodes_fold */
+    MPM_PASS_COUNT_HELD, /* `stage`, `held`: held_room, which becomes the count of each block */
+    MPM_PASS_FIND_HELD,  /* held_find */
+    MPM_PASS_REVISE_HELD, /* held_revise with `tolerance`; the changes of each block become its first sum */
+    MPM_PASS_ENTER_HELD  /* held_enter */
+} mpm_pass_kind;
+
+typedef struct mpm_pass {
+    mpm_pass_kind kind;
+    bool joins;
+    const mpm_grid *grid;
+    mpm_grid_field field;
+    const mpm_grid_pass *stage;
+    const mpm_node_pass *vectors;
+    const mpm_held *held;
+    double tolerance;
+    double (*sums)[2]; /* per block */
+} mpm_pass;
+
+/** How the numbers of all parts become one. */
+typedef enum mpm_reduce {
+    MPM_REDUCE_SUM,   /* exact (base/exact.h) */
+    MPM_REDUCE_LEAST, /* of what the result begins with, and of all parts; NaN is left out */
+    MPM_REDUCE_MOST,
+    MPM_REDUCE_COUNT  /* a sum of int64_t, added to what the result begins with */
+} mpm_reduce;
+
+/** Some consecutive numbers of a report. */
+typedef struct mpm_member {
+    size_t offset;
+    int numbers;
+    mpm_reduce rule;
+} mpm_member;
+
+#define MPM_MEMBER(type, name, rule) {offsetof(type, name), sizeof(((type *)0)->name) / 8, rule}
+
+/** A report of `count` parts that lie `stride` bytes apart, and what of it is reduced. */
+typedef struct mpm_reduction {
+    const void *parts;
+    size_t count, stride;
+    const mpm_member *members;
+    int member_count;
+} mpm_reduction;
+
+typedef struct mpm_backend mpm_backend;
+struct mpm_backend {
+    mpm_device device; /* the first member */
+
+    void (*free)(mpm_backend *backend);
+
+    /** Begins a run, on the host's pool of threads. Errors: MPM_OUT_OF_MEMORY, and nothing has begun. */
+    mpm_status (*begin)(mpm_backend *backend, mpm_pool *pool);
+
+    /** Ends a run, also one that has not begun. */
+    void (*end)(mpm_backend *backend);
+
+    /** The operation on the particles of every task. `workspaces` of the sweep is left to the back end. */
+    void (*sweep)(mpm_backend *backend, const mpm_sweep *sweep, mpm_operation operation,
+                  const mpm_arguments *arguments);
+
+    void (*pass)(mpm_backend *backend, const mpm_pass *pass);
+
+    /** mpm_binning_run; loop and pool are left to the back end. */
+    mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
+
+    /** The members of all parts, in `result`, a struct as each part is one. */
+    void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, void *result);
+
+    /** After sweeps over values that are not finite: scratch that outlives a sweep may hold some of them. */
+    void (*clean)(mpm_backend *backend);
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/cpu_backend.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/exact.h"
+
+enum { BLOCKS_PER_ITEM = 16, PARTS_PER_ROUND = 64 };
+
+struct cpu {
+    mpm_backend backend; /* the first member */
+    mpm_allocator allocator;
+    const mpm_kernels *kernels;
+    mpm_binning_loop loop;
+    mpm_pool *pool;
+    void **workspaces; /* per thread */
+    int threads;
+};
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void *allocate(mpm_device *device, size_t bytes, bool cleared)
+{
+    const mpm_allocator *allocator = &((struct cpu *)device)->allocator;
+    return cleared ? mpm_memory_new(allocator, bytes, 1) : mpm_memory_new_unset(allocator, bytes, 1);
+}
+
+static void release(mpm_device *device, void *memory)
+{
+    mpm_memory_free(&((struct cpu *)device)->allocator, memory);
+}
+
+static void *map(mpm_device *device, void *memory, mpm_access access)
+{
+    (void)device, (void)access;
+    return memory;
+}
+
+static void unmap(mpm_device *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------- */
+
+static void end(mpm_backend *backend)
+{
+    struct cpu *cpu = (struct cpu *)backend;
+    for (int t = 0; cpu->workspaces && t < cpu->threads; t++)
+        mpm_memory_free(&cpu->allocator, cpu->workspaces[t]);
+    mpm_memory_free(&cpu->allocator, cpu->workspaces);
+    cpu->workspaces = NULL;
+    cpu->pool = NULL;
+}
+
+static mpm_status begin(mpm_backend *backend, mpm_pool *pool)
+{
+    struct cpu *cpu = (struct cpu *)backend;
+    const mpm_allocator *allocator = &cpu->allocator;
+    cpu->pool = pool;
+    cpu->threads = mpm_pool_threads(pool);
+    cpu->workspaces = mpm_memory_new(allocator, (size_t)cpu->threads, sizeof(void *));
+    bool failed = !cpu->workspaces;
+    for (int t = 0; !failed && t < cpu->threads; t++)
+        failed = !(cpu->workspaces[t] = mpm_memory_new(allocator, 1, *cpu->kernels->workspace_bytes));
+    if (failed)
+        end(backend);
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+static void clean(mpm_backend *backend)
+{
+    const struct cpu *cpu = (struct cpu *)backend;
+    for (int t = 0; t < cpu->threads; t++)
+        memset(cpu->workspaces[t], 0, *cpu->kernels->workspace_bytes);
+}
+
+static void free_cpu(mpm_backend *backend)
+{
+    const mpm_allocator allocator = ((struct cpu *)backend)->allocator;
+    mpm_memory_free(&allocator, backend);
+}
+
+/* ---- launches --------------------------------------------------------------------------------------------------- */
+
+struct sweep_call {
+    mpm_sweep sweep;
+    const mpm_arguments *arguments;
+    mpm_sweep_task *task;
+};
+
+static void sweep_item(void *context, ptrdiff_t task, int thread)
+{
+    const struct sweep_call *call = context;
+    call->task(&call->sweep, call->arguments, task, thread);
+}
+
+static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation operation, const mpm_arguments *arguments)
+{
+    const struct cpu *cpu = (struct cpu *)backend;
+    struct sweep_call call = {*of, arguments, cpu->kernels->operation[operation][mpm_kernels_family(&of->scheme)]};
+    call.sweep.workspaces = cpu->workspaces;
+    cpu->loop(cpu->pool, sweep_item, &call, (ptrdiff_t)of->grid->task_count);
+}
+
+struct pass_call {
+    const mpm_kernels *kernels;
+    const mpm_pass *pass;
+    ptrdiff_t count;
+};
+
+static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdiff_t b)
+{
+    switch (pass->kind) {
+    case MPM_PASS_GRID:
+        kernels->grid_block(pass->stage, b);
+        break;
+    case MPM_PASS_MEANS:
+        kernels->means_block(pass->grid, pass->field, b);
+        break;
+    case MPM_PASS_VECTORS:
+        kernels->nodes_block(pass->vectors, b);
+        break;
+    case MPM_PASS_COUNT_HELD:
+        pass->held->count[b] = kernels->held_room(pass->stage, b);
+        break;
+    case MPM_PASS_FIND_HELD:
+        kernels->held_find(pass->stage, pass->held, b);
+        break;
+    case MPM_PASS_REVISE_HELD:
+        pass->sums[b][0] = kernels->held_revise(pass->stage, pass->held, b, pass->tolerance);
+        break;
+    case MPM_PASS_ENTER_HELD:
+        kernels->held_enter(pass->stage, pass->held, b);
+        break;
+    }
+}
+
+/* Place or block with images `i`. */
+static void join_blocks(const mpm_kernels *kernels, const mpm_pass *pass, ptrdiff_t i)
+{
+    if (pass->kind == MPM_PASS_GRID)
+        kernels->grid_place(pass->stage, i);
+    else if (pass->kind == MPM_PASS_MEANS)
+        kernels->means_fold(pass->grid, pass->field, i);
+    else
+        kernels->nodes_fold(pass->vectors, i);
+}
+
+static void blocks_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct pass_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM;
+    for (ptrdiff_t b = first; b < first + BLOCKS_PER_ITEM && b < call->count; b++)
+        visit_block(call->kernels, call->pass, b);
+}
+
+static void joins_item(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    const struct pass_call *call = context;
+    const ptrdiff_t first = item * BLOCKS_PER_ITEM;
+    for (ptrdiff_t i = first; i < first + BLOCKS_PER_ITEM && i < call->count; i++)
+        join_blocks(call->kernels, call->pass, i);
+}
+
+static void visit(const struct cpu *cpu, const mpm_pass *of, mpm_pool_item item, size_t count)
+{
+    struct pass_call call = {cpu->kernels, of, (ptrdiff_t)count};
+    cpu->loop(cpu->pool, item, &call, (call.count + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
+}
+
+static void pass(mpm_backend *backend, const mpm_pass *of)
+{
+    const struct cpu *cpu = (struct cpu *)backend;
+    visit(cpu, of, blocks_item, of->grid->block_count);
+    if (of->joins)
+        visit(cpu, of, joins_item,
+              of->kind == MPM_PASS_GRID ? of->grid->place_count : of->grid->images.block_count);
+}
+
+static mpm_status bin(mpm_backend *backend, const mpm_binning *request, mpm_particles *particles, mpm_grid *grid)
+{
+    const struct cpu *cpu = (struct cpu *)backend;
+    mpm_binning binning = *request;
+    binning.pool = cpu->pool;
+    binning.loop = cpu->loop;
+    return mpm_binning_run(&binning, particles, grid);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------------------- */
+
+/* Parts first .. end - 1. */
+static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
+                          char *result)
+{
+    const char *parts = (const char *)of->parts + offset;
+    double *extreme = (double *)(void *)(result + offset);
+    switch (rule) {
+    case MPM_REDUCE_LEAST:
+        for (size_t i = first; i < end; i++)
+            *extreme = fmin(*extreme, *(const double *)(const void *)(parts + i * of->stride));
+        break;
+    case MPM_REDUCE_MOST:
+        for (size_t i = first; i < end; i++)
+            *extreme = fmax(*extreme, *(const double *)(const void *)(parts + i * of->stride));
+        break;
+    case MPM_REDUCE_COUNT:
+        for (size_t i = first; i < end; i++)
+            *(int64_t *)(void *)(result + offset) += *(const int64_t *)(const void *)(parts + i * of->stride);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Sums go over all parts at once, extremes and counts over a few parts at a time, which stay in the first cache. */
+static void reduce(mpm_backend *backend, const mpm_reduction *of, void *result)
+{
+    (void)backend;
+    for (int m = 0; m < of->member_count; m++)
+        for (int k = 0; k < of->members[m].numbers && of->members[m].rule == MPM_REDUCE_SUM; k++) {
+            const size_t offset = of->members[m].offset + (size_t)k * sizeof(double);
+            *(double *)(void *)((char *)result + offset) =
+                mpm_exact_sum((const double *)(const void *)((const char *)of->parts + offset), of->count, of->stride);
+        }
+    for (size_t first = 0; first < of->count; first += PARTS_PER_ROUND) {
+        const size_t end = first + PARTS_PER_ROUND < of->count ? first + PARTS_PER_ROUND : of->count;
+        for (int m = 0; m < of->member_count; m++)
+            for (int k = 0; k < of->members[m].numbers; k++)
+                reduce_number(of, of->members[m].rule, of->members[m].offset + (size_t)k * sizeof(double), first, end,
+                              result);
+    }
+}
+
+mpm_status mpm_cpu_backend_new(mpm_backend **backend, const mpm_allocator *allocator, const mpm_kernels *kernels,
+                               mpm_binning_loop loop)
+{
+    struct cpu *cpu = mpm_memory_new(allocator, 1, sizeof *cpu);
+    *backend = (mpm_backend *)cpu;
+    if (!cpu)
+        return MPM_OUT_OF_MEMORY;
+    *cpu = (struct cpu){
+        .backend = {.device = {allocate, release, map, unmap}, .free = free_cpu, .begin = begin, .end = end,
+                    .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean},
+        .allocator = *allocator, .kernels = kernels, .loop = loop,
+    };
+    return MPM_OK;
+}
