@@ -192,27 +192,25 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *request, mpm_part
 
 /* ---- reductions ------------------------------------------------------------------------------------------------- */
 
-/* Parts first .. end - 1. */
-static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
-                          char *result)
+static double *number_at(const void *part, size_t offset)
 {
-    const char *parts = (const char *)of->parts + offset;
-    double *extreme = (double *)(void *)(result + offset);
-    switch (rule) {
-    case MPM_REDUCE_LEAST:
-        for (size_t i = first; i < end; i++)
-            *extreme = fmin(*extreme, *(const double *)(const void *)(parts + i * of->stride));
-        break;
-    case MPM_REDUCE_MOST:
-        for (size_t i = first; i < end; i++)
-            *extreme = fmax(*extreme, *(const double *)(const void *)(parts + i * of->stride));
-        break;
-    case MPM_REDUCE_COUNT:
-        for (size_t i = first; i < end; i++)
-            *(int64_t *)(void *)(result + offset) += *(const int64_t *)(const void *)(parts + i * of->stride);
-        break;
-    default:
-        break;
+    return (double *)(void *)((char *)part + offset);
+}
+
+/* An extreme or a count, over parts first .. end - 1. */
+static inline void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
+                                 void *result)
+{
+    const char *part = (const char *)of->parts + first * of->stride;
+    double *extreme = number_at(result, offset);
+    for (size_t i = first; i < end; i++, part += of->stride) {
+        const double *number = number_at(part, offset);
+        if (rule == MPM_REDUCE_MOST)
+            *extreme = fmax(*extreme, *number);
+        else if (rule == MPM_REDUCE_LEAST)
+            *extreme = fmin(*extreme, *number);
+        else
+            *(int64_t *)(void *)extreme += *(const int64_t *)(const void *)number;
     }
 }
 
@@ -220,18 +218,16 @@ static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offse
 static void reduce(mpm_backend *backend, const mpm_reduction *of, void *result)
 {
     (void)backend;
-    for (int m = 0; m < of->member_count; m++)
-        for (int k = 0; k < of->members[m].numbers && of->members[m].rule == MPM_REDUCE_SUM; k++) {
-            const size_t offset = of->members[m].offset + (size_t)k * sizeof(double);
-            *(double *)(void *)((char *)result + offset) =
-                mpm_exact_sum((const double *)(const void *)((const char *)of->parts + offset), of->count, of->stride);
+    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+        for (int k = 0; k < member->numbers && member->rule == MPM_REDUCE_SUM; k++) {
+            const size_t offset = member->offset + (size_t)k * sizeof(double);
+            *number_at(result, offset) = mpm_exact_sum(number_at(of->parts, offset), of->count, of->stride);
         }
     for (size_t first = 0; first < of->count; first += PARTS_PER_ROUND) {
         const size_t end = first + PARTS_PER_ROUND < of->count ? first + PARTS_PER_ROUND : of->count;
-        for (int m = 0; m < of->member_count; m++)
-            for (int k = 0; k < of->members[m].numbers; k++)
-                reduce_number(of, of->members[m].rule, of->members[m].offset + (size_t)k * sizeof(double), first, end,
-                              result);
+        for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+            for (int k = 0; k < member->numbers && member->rule != MPM_REDUCE_SUM; k++)
+                reduce_number(of, member->rule, member->offset + (size_t)k * sizeof(double), first, end, result);
     }
 }
 

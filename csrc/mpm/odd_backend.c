@@ -7,7 +7,7 @@
 #include "mpm/state.h"
 
 static const uint64_t SCRAMBLE = UINT64_C(0x6b9d5a3c6b9d5a3c);
-static const int SPOILT = 0x6b; /* reals of 1e26 and more, row numbers of 10^9 */
+static const int SPOILT = 0xff; /* reals that are NaN, rows of padding */
 
 /* A piece of memory: this header, the bytes of the device, the place where they are mapped. */
 struct piece {
