@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/device.h"
 
+static void *host_allocate(mpm_device *device, size_t bytes, bool cleared)
+{
+    return cleared ? mpm_memory_new(&device->allocator, bytes, 1) : mpm_memory_new_unset(&device->allocator, bytes, 1);
+}
+
+static void host_release(mpm_device *device, void *memory)
+{
+    mpm_memory_free(&device->allocator, memory);
+}
+
+static void *host_map(mpm_device *device, void *memory, mpm_access access)
+{
+    (void)device, (void)access;
+    return memory;
+}
+
+static void host_unmap(mpm_device *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+mpm_device mpm_device_of_host(const mpm_allocator *allocator)
+{
+    return (mpm_device){host_allocate, host_release, host_map, host_unmap, *allocator};
+}
+
 static void *allocate(mpm_device *device, size_t count, size_t size, bool cleared)
 {
     size_t bytes;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/memory.h"
+
 typedef enum mpm_access { MPM_READ, MPM_WRITE } mpm_access; /* to write is to change what is there: it is read, too */
 
 typedef struct mpm_device mpm_device;
@@ -19,7 +21,11 @@ struct mpm_device {
     void *(*map)(mpm_device *device, void *memory, mpm_access access);
     /** Ends one `map`. After the last one, what was written is what kernels see, and the address is void. */
     void (*unmap)(mpm_device *device, void *memory);
+    mpm_allocator allocator; /* of the host's memory */
 };
+
+/** The device that is the host: to map a piece is to hand out its pointer. */
+mpm_device mpm_device_of_host(const mpm_allocator *allocator);
 
 /** `count` zeroed elements of `size` bytes. NULL: out of memory, or the product overflows. */
 void *mpm_device_new(mpm_device *device, size_t count, size_t size);

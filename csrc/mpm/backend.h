@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A back end owns the memory that kernels work on, and launches them. The CPU is the first one (cpu_backend.h). Columns
- * of particles, reports and the scratch of solves are memory of its device. The tables of groups, blocks, tasks and
- * images, materials and colliders, and the descriptions below belong to the host; a back end with memory of its own
- * copies them.
+ * of particles, what nodes carry, reports and the scratch of solves are memory of its device. The tables of groups,
+ * blocks, tasks and images, materials and colliders, and the descriptions below belong to the host; a back end with
+ * memory of its own copies them.
  *
  * A launch may end later than its call. Whatever the host maps, or reduces, is complete.
  */

@@ -10,7 +10,6 @@ enum { BLOCKS_PER_ITEM = 16, PARTS_PER_ROUND = 64 };
 
 struct cpu {
     mpm_backend backend; /* the first member */
-    mpm_allocator allocator;
     const mpm_kernels *kernels;
     mpm_binning_loop loop;
     mpm_pool *pool;
@@ -18,38 +17,15 @@ struct cpu {
     int threads;
 };
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-static void *allocate(mpm_device *device, size_t bytes, bool cleared)
-{
-    const mpm_allocator *allocator = &((struct cpu *)device)->allocator;
-    return cleared ? mpm_memory_new(allocator, bytes, 1) : mpm_memory_new_unset(allocator, bytes, 1);
-}
-
-static void release(mpm_device *device, void *memory)
-{
-    mpm_memory_free(&((struct cpu *)device)->allocator, memory);
-}
-
-static void *map(mpm_device *device, void *memory, mpm_access access)
-{
-    (void)device, (void)access;
-    return memory;
-}
-
-static void unmap(mpm_device *device, void *memory)
-{
-    (void)device, (void)memory;
-}
-
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
 static void end(mpm_backend *backend)
 {
     struct cpu *cpu = (struct cpu *)backend;
+    const mpm_allocator *allocator = &backend->device.allocator;
     for (int t = 0; cpu->workspaces && t < cpu->threads; t++)
-        mpm_memory_free(&cpu->allocator, cpu->workspaces[t]);
-    mpm_memory_free(&cpu->allocator, cpu->workspaces);
+        mpm_memory_free(allocator, cpu->workspaces[t]);
+    mpm_memory_free(allocator, cpu->workspaces);
     cpu->workspaces = NULL;
     cpu->pool = NULL;
 }
@@ -57,7 +33,7 @@ static void end(mpm_backend *backend)
 static mpm_status begin(mpm_backend *backend, mpm_pool *pool)
 {
     struct cpu *cpu = (struct cpu *)backend;
-    const mpm_allocator *allocator = &cpu->allocator;
+    const mpm_allocator *allocator = &backend->device.allocator;
     cpu->pool = pool;
     cpu->threads = mpm_pool_threads(pool);
     cpu->workspaces = mpm_memory_new(allocator, (size_t)cpu->threads, sizeof(void *));
@@ -78,7 +54,7 @@ static void clean(mpm_backend *backend)
 
 static void free_cpu(mpm_backend *backend)
 {
-    const mpm_allocator allocator = ((struct cpu *)backend)->allocator;
+    const mpm_allocator allocator = backend->device.allocator;
     mpm_memory_free(&allocator, backend);
 }
 
@@ -239,9 +215,9 @@ mpm_status mpm_cpu_backend_new(mpm_backend **backend, const mpm_allocator *alloc
     if (!cpu)
         return MPM_OUT_OF_MEMORY;
     *cpu = (struct cpu){
-        .backend = {.device = {allocate, release, map, unmap}, .free = free_cpu, .begin = begin, .end = end,
+        .backend = {.device = mpm_device_of_host(allocator), .free = free_cpu, .begin = begin, .end = end,
                     .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean},
-        .allocator = *allocator, .kernels = kernels, .loop = loop,
+        .kernels = kernels, .loop = loop,
     };
     return MPM_OK;
 }

@@ -332,7 +332,7 @@ static double contact_impulse(const mpm_simulation *simulation)
     const int32_t *first = mpm_device_map(device, held->first, MPM_READ);
     const int32_t *count = mpm_device_map(device, held->count, MPM_READ);
     const mpm_held_node *nodes = mpm_device_map(device, held->nodes, MPM_READ);
-    const void *guess = grid->field[MPM_GRID_GUESS];
+    const void *guess = mpm_device_map(device, grid->field[MPM_GRID_GUESS], MPM_READ);
     const size_t size = simulation->settings.real_size;
     double sum = 0;
     for (size_t b = 0; b < grid->block_count; b++)
@@ -345,6 +345,7 @@ static double contact_impulse(const mpm_simulation *simulation)
                     square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
             sum += square / mpm_real_at(guess, mass, size);
         }
+    mpm_device_unmap(device, grid->field[MPM_GRID_GUESS]);
     mpm_device_unmap(device, held->nodes);
     mpm_device_unmap(device, held->count);
     mpm_device_unmap(device, held->first);

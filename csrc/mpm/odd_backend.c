@@ -21,7 +21,6 @@ _Static_assert(sizeof(struct piece) == 64, "the bytes after a header are aligned
 
 struct odd {
     mpm_backend backend; /* the first member */
-    mpm_allocator allocator;
     mpm_backend *cpu;
     struct piece *pieces;
     int running; /* launches under way: memory is as kernels need it */
@@ -53,7 +52,7 @@ static void *allocate(mpm_device *device, size_t bytes, bool cleared)
     if (bytes > PTRDIFF_MAX / 4)
         return NULL;
     bytes = (bytes + 63) / 64 * 64;
-    struct piece *piece = mpm_memory_new_unset(&odd->allocator, sizeof *piece + 2 * bytes, 1);
+    struct piece *piece = mpm_memory_new_unset(&device->allocator, sizeof *piece + 2 * bytes, 1);
     if (!piece)
         return NULL;
     *piece = (struct piece){.next = odd->pieces, .bytes = bytes};
@@ -74,7 +73,7 @@ static void release(mpm_device *device, void *memory)
     if (piece->next)
         piece->next->previous = piece->previous;
     *(piece->previous ? &piece->previous->next : &odd->pieces) = piece->next;
-    mpm_memory_free(&odd->allocator, piece);
+    mpm_memory_free(&device->allocator, piece);
 }
 
 static void copy(const struct odd *odd, struct piece *piece, bool back)
@@ -153,7 +152,7 @@ static void for_reversed(mpm_pool *pool, mpm_pool_item item, void *context, ptrd
 static void free_odd(mpm_backend *backend)
 {
     struct odd *odd = (struct odd *)backend;
-    const mpm_allocator allocator = odd->allocator;
+    const mpm_allocator allocator = backend->device.allocator;
     odd->cpu->free(odd->cpu);
     mpm_memory_free(&allocator, odd);
 }
@@ -218,9 +217,8 @@ mpm_status mpm_odd_backend_use(mpm_simulation *simulation)
     if (!odd)
         return MPM_OUT_OF_MEMORY;
     *odd = (struct odd){
-        .backend = {.device = {allocate, release, map, unmap}, .free = free_odd, .begin = begin, .end = end,
+        .backend = {.device = {allocate, release, map, unmap, *allocator}, .free = free_odd, .begin = begin, .end = end,
                     .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean},
-        .allocator = *allocator,
     };
     if (mpm_cpu_backend_new(&odd->cpu, allocator, simulation->kernels, for_reversed)) {
         mpm_memory_free(allocator, odd);

@@ -55,8 +55,10 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
         return MPM_BAD_ARGUMENT;
     const mpm_kernels *kernels = mpm_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
     mpm_simulation *simulation = mpm_memory_new(allocator, 1, sizeof *simulation);
-    if (!simulation)
+    if (!simulation || mpm_cpu_backend_new(&simulation->backend, allocator, kernels, mpm_pool_for)) {
+        mpm_memory_free(allocator, simulation);
         return MPM_OUT_OF_MEMORY;
+    }
     simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
     simulation->run.fixed_dt = settings->dt;
     simulation->run.allow_unstable = settings->allow_unstable;
@@ -74,11 +76,9 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     if (settings->dim == 2)
         simulation->settings.gravity[2] = 0;
     simulation->boundary = boundary_of(settings);
-    mpm_status status = mpm_cpu_backend_new(&simulation->backend, allocator, kernels, mpm_pool_for);
-    simulation->particles = mpm_particles_empty((mpm_device *)simulation->backend, settings->dim, kernels->lanes,
+    simulation->particles = mpm_particles_empty(&simulation->backend->device, settings->dim, kernels->lanes,
                                                 settings->scheme.degree, settings->real_size);
-    if (!status && settings->dissipation)
-        status = add_dissipation(simulation);
+    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
     if (status) {
         mpm_simulation_free(simulation);
         return status;
@@ -93,14 +93,13 @@ void mpm_simulation_free(mpm_simulation *simulation)
         return;
     mpm_allocator allocator = simulation->run.allocator;
     mpm_store_clear(&simulation->store);
-    mpm_particles_clear(&simulation->particles, &allocator);
-    mpm_grid_clear(&simulation->grid, &allocator);
+    mpm_particles_clear(&simulation->particles);
+    mpm_grid_clear(&simulation->grid, &simulation->backend->device);
     mpm_boundary_clear(&simulation->boundary, &allocator);
     mpm_memory_free(&allocator, simulation->materials);
     mpm_memory_free(&allocator, simulation->rigid);
     mpm_run_clear(&simulation->run);
-    if (simulation->backend)
-        simulation->backend->free(simulation->backend);
+    simulation->backend->free(simulation->backend);
     mpm_memory_free(&allocator, simulation);
 }
 
@@ -252,8 +251,7 @@ static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
     const mpm_status status = mpm_store_reserve(&simulation->store, count);
     if (status)
         return status;
-    return mpm_particles_reserve(&simulation->particles, &simulation->run.allocator,
-                                 (size_t)((count + lanes - 1) / lanes));
+    return mpm_particles_reserve(&simulation->particles, (size_t)((count + lanes - 1) / lanes));
 }
 
 static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
@@ -523,10 +521,11 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
     const mpm_settings *settings = &simulation->settings;
     const size_t size = settings->real_size;
     const int dim = settings->dim, side = mpm_block_side(dim);
-    const char *nodes = simulation->grid.field[MPM_GRID_VELOCITY];
+    mpm_device *device = &simulation->backend->device;
     size_t active = 0;
     if (!simulation->grid_valid)
         return 0;
+    const char *nodes = mpm_device_map(device, simulation->grid.field[MPM_GRID_VELOCITY], MPM_READ);
     for (size_t b = 0; b < simulation->grid.block_count; b++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             const size_t record = (b * MPM_BLOCK_NODES + (size_t)n) * 4;
@@ -542,6 +541,7 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
             }
             active++;
         }
+    mpm_device_unmap(device, simulation->grid.field[MPM_GRID_VELOCITY]);
     return active;
 }
 

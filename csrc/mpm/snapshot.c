@@ -358,10 +358,10 @@ struct parts {
     mpm_grid grid;
 };
 
-static void free_parts(const mpm_allocator *allocator, struct parts *parts)
+static void free_parts(struct parts *parts)
 {
-    mpm_particles_clear(&parts->particles, allocator);
-    mpm_grid_clear(&parts->grid, allocator);
+    mpm_grid_clear(&parts->grid, parts->particles.device);
+    mpm_particles_clear(&parts->particles);
 }
 
 static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
@@ -420,7 +420,7 @@ static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapsho
 
 mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
-    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_device *device = &simulation->backend->device;
     const mpm_settings *settings = &simulation->settings;
     struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
     mpm_symmetry symmetry[3] = {{0}};
@@ -435,15 +435,15 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     if (!status)
         status = make_room(simulation, snapshot);
     if (!status)
-        status = mpm_grid_build(&parts.grid, allocator, parts.particles.groups, snapshot->groups,
+        status = mpm_grid_build(&parts.grid, device, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
                                 mpm_describe_fields(simulation));
     if (status) {
-        free_parts(allocator, &parts);
+        free_parts(&parts);
         return status;
     }
-    mpm_particles_clear(&simulation->particles, allocator);
-    mpm_grid_clear(&simulation->grid, allocator);
+    mpm_particles_clear(&simulation->particles);
+    mpm_grid_clear(&simulation->grid, device);
     simulation->particles = parts.particles;
     simulation->grid = parts.grid;
     restore_rows(simulation, snapshot);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: base/exact.c base/memory.c contact/collider.c contact/contacts.c contact/lattice.c contact/motion.c
- *   contact/rules.c contact/shape.c mpm/kernels/collide.c mpm/kernels/grid_pass.c mpm/memory/block_map.c
- *   mpm/memory/grid.c mpm/memory/images.c */
+/* sources: base/device.c base/exact.c base/memory.c contact/collider.c contact/contacts.c contact/lattice.c
+ *   contact/motion.c contact/rules.c contact/shape.c mpm/kernels/collide.c mpm/kernels/grid_pass.c
+ *   mpm/memory/block_map.c mpm/memory/grid.c mpm/memory/images.c */
 /* variants: -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA=scalar -DMPM_ISA_SCALAR */
 /* Groups of two layers around one place, at a mirror: each layer has blocks, sums, images and velocities of its own. */
 #include "check.h"
@@ -14,14 +14,13 @@ enum { GROUPS = 3, BOTH = 9, BLOCKS = 9 + 12 }; /* blocks that both layers touch
 static const double speed[2] = {3, -5};
 
 /* The groups touch all blocks around theirs. */
-static void lay(mpm_grid *grid, mpm_group groups[GROUPS])
+static void lay(mpm_grid *grid, mpm_device *device, mpm_group groups[GROUPS])
 {
-    const mpm_allocator allocator = mpm_memory_default();
     const mpm_symmetry symmetry[3] = {{.cells = 32, .mirror = {true, false}}, {.cells = 32}};
     for (int g = 0; g < GROUPS; g++)
         groups[g] = (mpm_group){.block = {g == 2, 0}, .layer = g > 0, .count = 1,
                                 .last_node = {BLOCK_SIDE + 2, BLOCK_SIDE + 2}};
-    assert(!mpm_grid_build(grid, &allocator, groups, GROUPS, GROUPS, symmetry, 2, sizeof(real),
+    assert(!mpm_grid_build(grid, device, groups, GROUPS, GROUPS, symmetry, 2, sizeof(real),
                            1u << MPM_GRID_VELOCITY));
 }
 
@@ -66,10 +65,11 @@ static void check_images(const mpm_grid *grid)
 int main(void)
 {
     const mpm_allocator allocator = mpm_memory_default();
+    mpm_device device = mpm_device_of_host(&allocator);
     mpm_block_report reports[BLOCKS];
     mpm_group groups[GROUPS];
     mpm_grid grid, fresh;
-    lay(&grid, groups);
+    lay(&grid, &device, groups);
     assert(grid.block_count == BLOCKS && grid.place_count == BOTH);
     for (int k = 0; k < BOTH; k++) {
         const mpm_node_block *block = &grid.blocks[grid.places[k].first];
@@ -91,10 +91,10 @@ int main(void)
     for (size_t b = 0; b < grid.block_count; b++)
         check_velocities(&grid, &grid.blocks[b]);
 
-    lay(&fresh, groups);
+    lay(&fresh, &device, groups);
     mpm_grid_take_velocities(&fresh, &grid, sizeof(real));
     for (size_t b = 0; b < fresh.block_count; b++)
         check_velocities(&fresh, &fresh.blocks[b]);
-    mpm_grid_clear(&fresh, &allocator);
-    mpm_grid_clear(&grid, &allocator);
+    mpm_grid_clear(&fresh, &device);
+    mpm_grid_clear(&grid, &device);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: mpm/memory/block_map.c base/memory.c */
+/* sources: mpm/memory/block_map.c base/device.c base/memory.c */
 /* variants: -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA=scalar -DMPM_ISA_SCALAR */
 /* A scalar that the core does not have, by rows of its table and the lines below: particles of mass m bring their
  * temperatures T to the nodes and take them back. Insulated walls keep sum m T; walls at T = 0, a linear profile. */
@@ -55,6 +55,7 @@ static void exchange(mpm_grid *grid, mpm_grid_field field)
 int main(void)
 {
     const mpm_allocator allocator = mpm_memory_default();
+    mpm_device device = mpm_device_of_host(&allocator);
     const mpm_symmetry symmetry[3] = {{.cells = SIDE, .mirror = {true, true}}, {.cells = SIDE, .periodic = true}};
     double before = 0, after = 0;
     mpm_grid grid;
@@ -66,7 +67,7 @@ int main(void)
         m[p] = uniform(0.5, 1.5), T[p] = uniform(0, 1);
         before += m[p] * T[p];
     }
-    assert(!mpm_grid_build(&grid, &allocator, groups, 9, COUNT, symmetry, 2, 8, 1u << INSULATED | 1u << COLD));
+    assert(!mpm_grid_build(&grid, &device, groups, 9, COUNT, symmetry, 2, 8, 1u << INSULATED | 1u << COLD));
     exchange(&grid, INSULATED);
     for (int p = 0; p < COUNT; p++) {
         after += m[p] * T[p];
@@ -76,5 +77,5 @@ int main(void)
     exchange(&grid, COLD);
     for (int p = 0; p < COUNT / 2; p++)
         assert(fabs(T[p] - x[p][0]) < 1e-14); /* measured: 0 */
-    mpm_grid_clear(&grid, &allocator);
+    mpm_grid_clear(&grid, &device);
 }

@@ -541,7 +541,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
         return status;
     for_groups(plan, count_item, plan);
     if ((status = lay_groups(plan)) ||
-        (status = mpm_grid_build(grid, allocator, plan->groups, plan->map.count, plan->count, request->symmetry,
+        (status = mpm_grid_build(grid, old->device, plan->groups, plan->map.count, plan->count, request->symmetry,
                                  old->dim, old->real_size, request->fields)))
         return status;
     plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
@@ -574,7 +574,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
         mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
     if (grows) {
         move_to(&plan, particles, &fresh);
-        mpm_particles_clear(particles, allocator);
+        mpm_particles_clear(particles);
         *particles = fresh;
         fresh = mpm_particles_empty_like(particles);
     } else {
@@ -587,12 +587,12 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     particles->count = plan.count;
     for_groups(&plan, pad_item, &(struct padding){&plan, particles});
     plan.groups = NULL;
-    mpm_grid_clear(grid, allocator);
+    mpm_grid_clear(grid, particles->device);
     *grid = fresh_grid;
     fresh_grid = (mpm_grid){0};
 done:
-    mpm_grid_clear(&fresh_grid, allocator);
-    mpm_particles_clear(&fresh, allocator);
+    mpm_grid_clear(&fresh_grid, particles->device);
+    mpm_particles_clear(&fresh);
     clear_plan(&plan);
     return status;
 }

@@ -194,16 +194,16 @@ const mpm_grid_row mpm_grid_rows[MPM_GRID_FIELD_COUNT] = {
 };
 
 /* Allocates the arrays that the table gives to the requested fields. */
-static mpm_status allocate_fields(mpm_grid *grid, const mpm_allocator *allocator, unsigned fields, size_t real_size)
+static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned fields, size_t real_size)
 {
     const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, folds = grid->images.block_count;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         const mpm_grid_row *row = &mpm_grid_rows[f];
         const bool wanted = fields >> f & 1, nodes = wanted && row->nodes;
         const bool copies = wanted && (int)row->copies == f, raw = wanted && (int)row->raw == f && folds;
-        if ((nodes && !(grid->field[f] = mpm_memory_new(allocator, grid->block_count, block_bytes))) ||
-            (copies && !(grid->copies[f] = mpm_memory_new_unset(allocator, grid->copy_count, block_bytes))) ||
-            (raw && !(grid->raw[f] = mpm_memory_new(allocator, folds, block_bytes))))
+        if ((nodes && !(grid->field[f] = mpm_device_new(device, grid->block_count, block_bytes))) ||
+            (copies && !(grid->copies[f] = mpm_device_new_unset(device, grid->copy_count, block_bytes))) ||
+            (raw && !(grid->raw[f] = mpm_device_new(device, folds, block_bytes))))
             return MPM_OUT_OF_MEMORY;
         grid->bytes += (nodes * grid->block_count + copies * grid->copy_count + raw * folds) * block_bytes;
     }
@@ -217,10 +217,11 @@ static mpm_status allocate_fields(mpm_grid *grid, const mpm_allocator *allocator
     return MPM_OK;
 }
 
-mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
+mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
                           unsigned fields)
 {
+    const mpm_allocator *allocator = &device->allocator;
     *grid = (mpm_grid){0};
     mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
     if (!status)
@@ -232,10 +233,10 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
     if (!status)
         status = find_places(grid, allocator);
     if (!status)
-        status = allocate_fields(grid, allocator, fields, real_size);
+        status = allocate_fields(grid, device, fields, real_size);
     grid->bytes += grid->images.bytes;
     if (status)
-        mpm_grid_clear(grid, allocator);
+        mpm_grid_clear(grid, device);
     return status;
 }
 
@@ -258,19 +259,20 @@ void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real
     }
 }
 
-void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator)
+void mpm_grid_clear(mpm_grid *grid, mpm_device *device)
 {
+    const mpm_allocator *allocator = &device->allocator;
     mpm_memory_free(allocator, grid->blocks);
     mpm_memory_free(allocator, grid->places);
     mpm_memory_free(allocator, grid->copy_list);
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
-        mpm_memory_free(allocator, grid->field[f]);
+        mpm_device_free(device, grid->field[f]);
         if ((int)mpm_grid_rows[f].copies == f) /* otherwise they are another field's */
-            mpm_memory_free(allocator, grid->copies[f]);
+            mpm_device_free(device, grid->copies[f]);
         if ((int)mpm_grid_rows[f].raw == f)
-            mpm_memory_free(allocator, grid->raw[f]);
+            mpm_device_free(device, grid->raw[f]);
     }
     mpm_images_clear(&grid->images, allocator);
     *grid = (mpm_grid){0};

@@ -34,7 +34,8 @@ typedef struct mpm_grid {
     int32_t *copy_list;
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
-    /* Per field, as the table says; NULL if it was not requested. Fields share copies and raw sums. */
+    /* Per field, as the table says, in memory of the device; NULL if it was not requested. Fields share copies and raw
+     * sums. */
     void *field[MPM_GRID_FIELD_COUNT];  /* [block][MPM_BLOCK_NODES][4] */
     void *copies[MPM_GRID_FIELD_COUNT]; /* [copy][MPM_BLOCK_NODES][4] */
     void *raw[MPM_GRID_FIELD_COUNT];    /* [fold][MPM_BLOCK_NODES][4]; NULL if no node has an image */
@@ -43,9 +44,9 @@ typedef struct mpm_grid {
 } mpm_grid;
 
 /** Builds the grid for the sorted `groups` and fills their tables. `symmetry` has one entry per axis; `fields` is the
- *  set of fields to keep, with those whose copies or raw sums they share. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE)
- *  nothing is left allocated. */
-mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
+ *  set of fields to keep, with those whose copies or raw sums they share. Tables are memory of the host. On error
+ *  (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
+mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
                           unsigned fields);
 
@@ -53,4 +54,4 @@ mpm_status mpm_grid_build(mpm_grid *grid, const mpm_allocator *allocator, mpm_gr
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);
 
 /** Frees all arrays and leaves an empty grid. */
-void mpm_grid_clear(mpm_grid *grid, const mpm_allocator *allocator);
+void mpm_grid_clear(mpm_grid *grid, mpm_device *device);

@@ -81,7 +81,7 @@ static void copy_tiles(const mpm_particles *from, const mpm_particles *to)
     mpm_particles_unmap(from, 0, from->columns);
 }
 
-mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra)
+mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra)
 {
     const size_t wanted = (size_t)particles->tiles + extra;
     if (wanted <= particles->capacity)
@@ -90,14 +90,14 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *
     fresh.count = particles->count;
     fresh.tiles = particles->tiles;
     if (mpm_particles_allocate(&fresh, wanted)) {
-        mpm_particles_clear(&fresh, allocator);
+        mpm_particles_clear(&fresh);
         return MPM_OUT_OF_MEMORY;
     }
     copy_tiles(particles, &fresh);
     mpm_group *groups = particles->groups;
     size_t group_count = particles->group_count;
     particles->groups = NULL;
-    mpm_particles_clear(particles, allocator);
+    mpm_particles_clear(particles);
     fresh.groups = groups;
     fresh.group_count = group_count;
     *particles = fresh;
@@ -129,7 +129,7 @@ mpm_status mpm_particles_add_columns(mpm_particles *particles, int count, const 
     return MPM_OK;
 }
 
-void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator)
+void mpm_particles_clear(mpm_particles *particles)
 {
     mpm_device *device = particles->device;
     for (int c = 0; c < particles->columns; c++)
@@ -138,7 +138,7 @@ void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocato
     mpm_device_free(device, particles->spare_vector);
     mpm_device_free(device, particles->spare_scalar);
     mpm_device_free(device, particles->spare_row);
-    mpm_memory_free(allocator, particles->groups);
+    mpm_memory_free(&device->allocator, particles->groups);
     *particles = mpm_particles_empty_like(particles);
 }
 

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/device.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "run/fields.h"
 
@@ -107,14 +106,14 @@ mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity);
 
 /** Makes room for `extra` more tiles at the end, where new particles can wait. On error (MPM_OUT_OF_MEMORY) nothing has
  *  changed. */
-mpm_status mpm_particles_reserve(mpm_particles *particles, const mpm_allocator *allocator, size_t extra);
+mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra);
 
 /** Pads the last tile of a group with particles of mass 0, at rest in the middle of the block and undeformed. For the
  *  host all columns are mapped; a back end may call it in its own memory. */
 void mpm_particles_pad(mpm_particles *particles, const mpm_group *group);
 
-/** Frees all arrays, the groups with `allocator`, and leaves an empty set. */
-void mpm_particles_clear(mpm_particles *particles, const mpm_allocator *allocator);
+/** Frees all arrays and leaves an empty set. */
+void mpm_particles_clear(mpm_particles *particles);
 
 /** Bytes held by the arrays. */
 size_t mpm_particles_bytes(const mpm_particles *particles);
