@@ -173,20 +173,32 @@ static double *number_at(const void *part, size_t offset)
     return (double *)(void *)((char *)part + offset);
 }
 
-/* An extreme or a count, over parts first .. end - 1. */
-static inline void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
-                                 void *result)
+static int64_t *count_at(const void *part, size_t offset)
 {
-    const char *part = (const char *)of->parts + first * of->stride;
-    double *extreme = number_at(result, offset);
-    for (size_t i = first; i < end; i++, part += of->stride) {
-        const double *number = number_at(part, offset);
-        if (rule == MPM_REDUCE_MOST)
-            *extreme = fmax(*extreme, *number);
-        else if (rule == MPM_REDUCE_LEAST)
-            *extreme = fmin(*extreme, *number);
-        else
-            *(int64_t *)(void *)extreme += *(const int64_t *)(const void *)number;
+    return (int64_t *)(void *)((char *)part + offset);
+}
+
+/* An extreme or a count, over parts first .. end - 1. */
+static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
+                          void *result)
+{
+    const char *parts = of->parts;
+    double extreme = *number_at(result, offset);
+    switch (rule) {
+    case MPM_REDUCE_LEAST:
+        for (size_t i = first; i < end; i++)
+            extreme = fmin(extreme, *number_at(parts + i * of->stride, offset));
+        *number_at(result, offset) = extreme;
+        break;
+    case MPM_REDUCE_MOST:
+        for (size_t i = first; i < end; i++)
+            extreme = fmax(extreme, *number_at(parts + i * of->stride, offset));
+        *number_at(result, offset) = extreme;
+        break;
+    default:
+        for (size_t i = first; i < end; i++)
+            *count_at(result, offset) += *count_at(parts + i * of->stride, offset);
+        break;
     }
 }
 
