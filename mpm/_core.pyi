@@ -199,6 +199,27 @@ def paint_triangles(
     (height, width, 3), on which `fine` x `fine` pixels make one. Colours are rows of the palette, uint8 (256, 3);
     rows are linear between the values of the points, uint8 (n,)."""
 
+def relief_depths(
+    column: Any,
+    row: Any,
+    near: Any,
+    radius: float,
+    window: tuple[int, int, int, int],
+    seen: Any,
+    fine: int,
+    depth: Any,
+    cover: Any,
+) -> None:
+    """Write how near what `draw_discs` found comes at the pixels of an image, to `depth`, and which share of them it
+    covers, to `cover`, float32 (rows, columns) both, within the window; `fine` x `fine` pixels of it make one."""
+
+def shade_relief(
+    image: Any, depth: Any, cover: Any, ground: Any | None, sunlit: Any, light: Any, threads: int
+) -> None:
+    """Multiply an image, uint8 (height, width, 3), by the light that falls on material, of which `depth` and `cover`
+    say where it is, and on a ground, float32 (height, width) each; infinitely far where nothing is. `sunlit` is the
+    nearness of the material as the sun sees it. `light`: the numbers of `mpm_relief_light`, float32 (35,)."""
+
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""
 

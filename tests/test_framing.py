@@ -22,7 +22,7 @@ def test_pictures_fit_the_domain(dim, annotate, sides):
     scene = mpm.Scene([0] * dim, sides[:dim], gravity=[*[0] * (dim - 1), -9.81])
     scene.add(shapes.Box([0.25] * dim, [0.75] * dim), SOLID)
     sim = mpm.Simulation(scene, dx=0.125, threads=1)
-    renderer = viz.Renderer(sim, annotate=annotate)
+    renderer = viz.Renderer(sim, annotate=annotate, color="speed")
     width, height = renderer.width, renderer.height
     assert width % 2 == height % 2 == 0 and width * height == pytest.approx(960 * 720, rel=0.01)
     column, row, _ = renderer.camera.project(corners(scene.lower, scene.upper))

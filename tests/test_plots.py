@@ -221,7 +221,9 @@ def test_a_new_figure_has_the_size_that_is_asked_for(what, tmp_path):
 
 def test_a_small_figure_has_small_text():
     sim = make(2)
-    large, small = (sim.plot(figsize=size).colorbar.yaxis.label for size in ((6.4, 4.8), (3.2, 2.4)))
+    large, small = (
+        sim.plot(figsize=size, color="J").colorbar.yaxis.label for size in ((6.4, 4.8), (3.2, 2.4))
+    )
     assert small.get_fontsize() < 0.7 * large.get_fontsize()
 
 

@@ -298,7 +298,7 @@ def test_a_frame_looks_like_the_simulation_did(tmp_path, dim):
 def test_plot(tmp_path, dim):
     path, sim = recorded(tmp_path, dim)
     with mpm.replay(path) as frames:
-        artists = frames.plot(-1)
+        artists = frames.plot(-1, color="speed")
         ax = artists[0].axes
         assert (
             ax.get_title(loc="left") == f"t = {sim.time:.4g} s" and artists[2].get_ylabel() == "speed [m/s]"
@@ -318,7 +318,8 @@ def test_plot(tmp_path, dim):
 def test_the_colour_is_the_material_where_nothing_else_is_known(tmp_path):
     path, _ = recorded(tmp_path, fields=())
     with mpm.replay(path) as frames:
-        assert frames.plot(0)[2].get_ylabel() == "material"
+        assert frames.plot(0)[2] is None  # its own colours
+        assert frames.plot(0, limits=(0, 2))[2].get_ylabel() == "material"
 
 
 @dims

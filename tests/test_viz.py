@@ -75,7 +75,7 @@ def test_a_few_torn_particles_do_not_take_the_colours(dim):
     sim = make(dim)
     calm = sim.compute("speed").max()
     sim.particles.v[:1] = [1e3] + [0] * (dim - 1)
-    low, high = sim.plot().colorbar.get_ylim()
+    low, high = sim.plot(color="speed").colorbar.get_ylim()
     assert low == 0 and 0.5 * calm < high <= calm
     assert colors.beyond(sim.compute("speed"), (low, high)) == "max"
     assert sim.plot(limits=(0, 2e3)).colorbar.get_ylim() == (0, 2e3)
@@ -101,7 +101,7 @@ def test_the_colour_bar_of_a_wide_domain_is_no_taller_than_it():
     for size in ((8, 1), (3, 1), (1, 1), (0.25, 1)):
         scene = mpm.Scene((0, 0), size)
         scene.add(shapes.Box((0, 0), (0.25, 0.5)), SOLID)
-        picture = mpm.Simulation(scene, dx=0.125, threads=1).plot()
+        picture = mpm.Simulation(scene, dx=0.125, threads=1).plot(color="speed")
         picture.colorbar.figure.canvas.draw()
         bar, axes = (part.get_window_extent().height for part in (picture.colorbar, picture.domain.axes))
         assert 0.6 <= bar / axes <= 1, size  # measured 0.80 to 0.90

@@ -39,9 +39,17 @@ JP = [v for v in POSITIVE if not isinstance(v, (list, np.ndarray))]
 JP += [[NAN], [0.0], [-1.0], [INF], [1.0, 1.0], [[1.0]], ["1"], [1j], [True], [[1], [1, 2]]]
 HISTORY = [1, "Jp", ["Jp"], {"Jq": [1.0]}, {"Jp": 1.0}, {"Jp": [0.0]}, {"Jp": [NAN]}, {"Jp": [1.0, 1.0]}, {1: [1.0]}]
 ELASTIC = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
-COLOR = [*NAME, "stress", "x", "F", "spede"]
-PLAIN_COLOR = [v for v in COLOR if v is not None] + ["pressure"]
+COLOR = [*(v for v in NAME if v is not None and v != {}), "stress", "x", "F", "spede", {"nobody": "red"}, (1, 2, 3)]
+PLAIN_COLOR = [*COLOR, "pressure"]
 RENDERER = [*NAME, "pyvist", "pyvista"]  # the last draws no 2-D scenes
+# Beside the colour and its scale, of a 2-D scene.
+STYLE = {
+    "cmap": [3, "viridas", [], ["red"], [(0, 0, 2), (0, 0, 0)], {}],
+    "background": [3, "blac", (0, 0), (0, 0, 2), {}],
+    "camera": [3, "front", (1, 2), {"zoom": 0}, {"zoom": "a"}, {"target": (0, 0, 0)}, {"eye": (1, 1)}, {"w": 1},
+               lambda t: 3],
+    "hide": [3, "nobody", [3], ["nobody"], None],
+}
 CUT = [3, "y", ["y"], {"w": 0.5}, {"y": 0.5}, {"y": "a"}]  # of a 2-D scene
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
 SIZE = [1, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
@@ -468,7 +476,8 @@ TARGETS = {
     "viz.MovieWriter.add": (lambda c, **k: c.writer.add(**k), {"image": np.zeros((64, 80, 3), np.uint8)},
                             {"image": [*PICTURE, np.zeros((80, 64, 3), np.uint8)]}),
     "viz.Renderer": (lambda c, **k: viz.Renderer(**{"sim": c.sim, **k}), {},
-                     {"sim": SIM, "color": COLOR, "limits": LIMITS, "size": SIZE, "annotate": FLAG, "cut": CUT}),
+                     {"sim": SIM, "color": COLOR, "limits": LIMITS, **STYLE, "size": SIZE, "annotate": FLAG,
+                      "cut": CUT}),
     "viz.contact_sheet": (lambda c, **k: viz.contact_sheet(**k), {"frames": [np.zeros((4, 4, 3), np.uint8)]},
                           {"frames": [*([p] for p in PICTURE), None, 1, "ab", [], {},
                                       [np.zeros((n, 4, 3), np.uint8) for n in (2, 4)]],
@@ -484,14 +493,14 @@ TARGETS = {
     "Frame.collider_distance": (lambda c, **k: c.frames[0].collider_distance(**k), {"name": "fixed", "x": [(0, 0)]},
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
-                   {**INTO, "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT}),
+                   {**INTO, "color": PLAIN_COLOR, "limits": LIMITS, **STYLE, "renderer": RENDERER, "cut": CUT}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
                     {"i": ["0", None, 0.0, [0], 99, -99, True], **INTO, "color": PLAIN_COLOR, "limits": LIMITS,
-                     "renderer": RENDERER, "cut": CUT}),
+                     **STYLE, "renderer": RENDERER, "cut": CUT}),
     "Replay.movie": (lambda c, **k: c.frames.movie(**{"path": c.folder / "frames", **k}), {"size": (64, 64)},
                      {"path": [1, None, "a.avi", ""], "fps": [v for v in POSITIVE if v is not None],
-                      "color": PLAIN_COLOR, "limits": LIMITS, "renderer": RENDERER, "cut": CUT, "size": SIZE,
+                      "color": PLAIN_COLOR, "limits": LIMITS, **STYLE, "renderer": RENDERER, "cut": CUT, "size": SIZE,
                       "progress": FLAG}),
     "integrators.integrate": (lambda c, **k: integrators.integrate(**k),
                               {"system": integrators.Oscillator(), "x": [1.0, 2.0], "v": [0.0, 0.0], **STEPPED},
@@ -537,14 +546,16 @@ TARGETS = {
     "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
                      {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], **INTO}),
     "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
-                   {"sim": SIM, "name": [v for v in COLOR if v is not None], "x": [v for v in NUMBER if v is not None],
-                    "y": NUMBER, "z": [0.5, *(v for v in NUMBER if v is not None)],
-                    "width": [v for v in POSITIVE if v is not None], "limits": LIMITS, **INTO}),
+                   {"sim": SIM, "name": [v for v in COLOR if isinstance(v, str)],
+                    "x": [v for v in NUMBER if v is not None], "y": NUMBER,
+                    "z": [0.5, *(v for v in NUMBER if v is not None)], "width": [v for v in POSITIVE if v is not None],
+                    "limits": LIMITS, **INTO}),
     "compare_plot": (lambda c, **k: mpm.compare_plot(**{"source": c.sim, **k}),
                      {"parameter": "dx", "values": [0.25], "times": 0},
-                     {"source": [None, 1, "sim", []], "parameter": NAME, "values": [1, None, "ab", {}, [], ["a"], [-1]],
+                     {"source": [None, 1, "sim", [], {}, [1], {"a": 1}], "parameter": NAME,
+                      "values": [1, None, "ab", {}, [], ["a"], [-1]],
                       "times": [*(v for v in NUMBER if not isinstance(v, (list, np.ndarray))), -1.0, [], (2, 1)],
-                      "color": [v for v in COLOR if v is not None], "limits": LIMITS, "cut": CUT,
+                      "color": COLOR, "limits": LIMITS, **STYLE, "cut": CUT,
                       "figsize": FIGSIZE,
                       "figure": [1, "f", object(), []]}),
 }

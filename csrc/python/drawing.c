@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures for Python: the particle that is visible at each pixel, and its colour; filled triangles.
+ * Pictures for Python: the particle that is visible at each pixel, and its colour; filled triangles; light.
  */
 #include "python/module.h"
 
 #include "drawing/discs.h"
+#include "drawing/relief.h"
 #include "drawing/triangles.h"
 
 enum { MAX_SIDE = 1 << 15 };
@@ -205,6 +206,121 @@ static PyObject *paint_triangles(PyObject *module, PyObject *args)
     return status == MPM_OK ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }
 
+/* Buffers of `relief_depths` beside those of `struct call`. */
+enum { TO_DEPTH, TO_COVER, TO_ALL };
+
+static int check_depths(const struct call *call, const Py_buffer *to, int fine)
+{
+    const mpm_discs *d = &call->discs;
+    if (call->buffer[SEEN].shape[0] != d->height || call->buffer[SEEN].shape[1] != d->width)
+        return refuse("seen: expected the shape of the window");
+    if (fine < 1 || fine > MPM_DISC_FINE || d->left % fine || d->top % fine || d->width % fine || d->height % fine)
+        return refuse("fine: expected 1 to 8, and a window of whole pixels of the image");
+    if (to[TO_COVER].shape[0] != to[TO_DEPTH].shape[0] || to[TO_COVER].shape[1] != to[TO_DEPTH].shape[1])
+        return refuse("cover: expected the shape of depth");
+    if (d->left < 0 || d->top < 0 || (d->left + d->width) / fine > to[TO_DEPTH].shape[1] ||
+        (d->top + d->height) / fine > to[TO_DEPTH].shape[0])
+        return refuse("depth: expected (height, width) with the window in it");
+    return 0;
+}
+
+static PyObject *relief_depths(PyObject *module, PyObject *args)
+{
+    (void)module;
+    struct call call = {.threads = 1};
+    Py_buffer to[TO_ALL] = {0}, *b = call.buffer;
+    PyObject *column, *row, *near, *seen, *depth, *cover;
+    mpm_discs *d = &call.discs;
+    double radius;
+    int fine;
+    if (!PyArg_ParseTuple(args, "OOOd(nnnn)OiOO", &column, &row, &near, &radius, &d->left, &d->top, &d->width,
+                          &d->height, &seen, &fine, &depth, &cover))
+        return NULL;
+    const int refused = mpm_python_get_buffer(near, &b[NEAR], "near", "f", 1, 0) ||
+                        take_discs(&call, column, row, Py_None, radius) || check_window(&call) ||
+                        mpm_python_get_buffer(seen, &b[SEEN], "seen", "i", 2, 0) ||
+                        mpm_python_get_buffer(depth, &to[TO_DEPTH], "depth", "f", 2, 1) ||
+                        mpm_python_get_buffer(cover, &to[TO_COVER], "cover", "f", 2, 1) ||
+                        check_depths(&call, to, fine) ||
+                        (b[NEAR].shape[0] != d->count && refuse("near: expected as many as there are columns"));
+    if (!refused) {
+        d->near = b[NEAR].buf;
+        Py_BEGIN_ALLOW_THREADS
+        mpm_relief_depths(d, b[SEEN].buf, fine, to[TO_DEPTH].buf, to[TO_COVER].buf, to[TO_DEPTH].shape[1]);
+        Py_END_ALLOW_THREADS
+    }
+    for (int i = 0; i < TO_ALL; i++)
+        PyBuffer_Release(&to[i]);
+    release(&call);
+    return refused ? NULL : Py_NewRef(Py_None);
+}
+
+/* Buffers of `shade_relief`. */
+enum { IN_IMAGE, IN_DEPTH, IN_COVER, IN_GROUND, IN_SUNLIT, IN_LIGHT, IN_ALL };
+
+static int check_relief(const Py_buffer *b)
+{
+    const Py_ssize_t *shape = b[IN_IMAGE].shape;
+    if (shape[2] != 3 || shape[0] < 1 || shape[1] < 1 || shape[0] > MAX_SIDE || shape[1] > MAX_SIDE)
+        return refuse("image: expected (height, width, 3), up to 32768 each way");
+    for (int i = IN_DEPTH; i <= IN_GROUND; i++)
+        if (b[i].obj && (b[i].shape[0] != shape[0] || b[i].shape[1] != shape[1]))
+            return refuse("depth, cover, ground: expected the height and width of the image");
+    if (b[IN_SUNLIT].shape[0] > MAX_SIDE || b[IN_SUNLIT].shape[1] > MAX_SIDE)
+        return refuse("sunlit: expected up to 32768 rows and columns");
+    if (b[IN_LIGHT].shape[0] != MPM_RELIEF_NUMBERS)
+        return refuse("light: expected 35 numbers");
+    const mpm_relief_light *light = b[IN_LIGHT].buf;
+    const float *number = b[IN_LIGHT].buf;
+    for (int i = 0; i < MPM_RELIEF_NUMBERS; i++)
+        if (!(number[i] > -1e6F && number[i] < 1e6F))
+            return refuse("light: expected finite numbers, below 1e6");
+    if (!(light->spread >= 0 && light->spread <= MPM_RELIEF_SPREAD && light->step > 0 && light->reach >= 0 &&
+          light->reach <= MAX_SIDE && light->bias > 0 && light->softness >= 0))
+        return refuse("light: expected a spread up to 24, lengths >= 0 and a step and a bias > 0");
+    return 0;
+}
+
+static PyObject *shade_relief(PyObject *module, PyObject *args)
+{
+    const module_state *state = PyModule_GetState(module);
+    static const struct {
+        const char *name, *format;
+        int axes, writable;
+    } wanted[IN_ALL] = {{"image", "B", 3, 1},  {"depth", "f", 2, 0},  {"cover", "f", 2, 0},
+                        {"ground", "f", 2, 0}, {"sunlit", "f", 2, 0}, {"light", "f", 1, 0}};
+    Py_buffer b[IN_ALL] = {0};
+    PyObject *given[IN_ALL];
+    int threads, taken = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOOi", &given[IN_IMAGE], &given[IN_DEPTH], &given[IN_COVER], &given[IN_GROUND],
+                          &given[IN_SUNLIT], &given[IN_LIGHT], &threads))
+        return NULL;
+    for (int i = 0; i < IN_ALL && !taken; i++)
+        if (i != IN_GROUND || given[i] != Py_None)
+            taken = mpm_python_get_buffer(given[i], &b[i], wanted[i].name, wanted[i].format, wanted[i].axes,
+                                          wanted[i].writable);
+    mpm_status status = MPM_OK;
+    const int refused = taken || check_relief(b) || mpm_python_check_threads(threads);
+    if (!refused) {
+        const mpm_relief relief = {.width = b[IN_IMAGE].shape[1],
+                                   .height = b[IN_IMAGE].shape[0],
+                                   .depth = b[IN_DEPTH].buf,
+                                   .cover = b[IN_COVER].buf,
+                                   .ground = b[IN_GROUND].buf,
+                                   .sun_width = b[IN_SUNLIT].shape[1],
+                                   .sun_height = b[IN_SUNLIT].shape[0],
+                                   .sunlit = b[IN_SUNLIT].buf};
+        Py_BEGIN_ALLOW_THREADS
+        status = mpm_relief_shade(&state->allocator, &relief, b[IN_LIGHT].buf, b[IN_IMAGE].buf, threads);
+        Py_END_ALLOW_THREADS
+    }
+    for (int i = 0; i < IN_ALL; i++)
+        PyBuffer_Release(&b[i]);
+    if (refused)
+        return NULL;
+    return status == MPM_OK ? Py_NewRef(Py_None) : PyErr_NoMemory();
+}
+
 PyMethodDef mpm_drawing_methods[] = {
     {"draw_discs", draw_discs, METH_VARARGS,
      "draw_discs(column, row, near, radius, window, threads)\n--\n\n"
@@ -215,5 +331,11 @@ PyMethodDef mpm_drawing_methods[] = {
     {"paint_triangles", paint_triangles, METH_VARARGS,
      "paint_triangles(column, row, corners, value, palette, fine, image)\n--\n\n"
      "Fill triangles into the image, on which fine x fine pixels make one."},
+    {"relief_depths", relief_depths, METH_VARARGS,
+     "relief_depths(column, row, near, radius, window, seen, fine, depth, cover)\n--\n\n"
+     "How near what is seen comes at each pixel of an image, and which share of the pixel it covers."},
+    {"shade_relief", shade_relief, METH_VARARGS,
+     "shade_relief(image, depth, cover, ground, sunlit, light, threads)\n--\n\n"
+     "Multiply the image by the light that falls on a surface of these depths, and on the ground."},
     {NULL, NULL, 0, NULL},
 };

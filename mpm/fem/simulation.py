@@ -419,6 +419,9 @@ class Simulation(Solver, kind="fem"):
         part = parts[_check.choice("body", body, tuple(parts))]
         return slice(part.first_node, part.first_node + part.nodes)
 
+    def _bodies(self) -> dict[str, tuple[int, int]]:
+        return {part.name: (part.first_node, part.nodes) for part in self._parts}
+
     def add(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse: bodies are meshed once.
 

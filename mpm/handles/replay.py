@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mpm.viz import Picture
+    from mpm.viz.style import Color, Ink
+    from mpm.viz.view import Cameras
 
 Array = npt.NDArray[Any]
 
@@ -196,16 +198,32 @@ class Frame(_Recorded):
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: str | None = None,
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        chosen = _color(self, color)
-        return plot(self, ax=ax, figsize=figsize, color=chosen, limits=limits, renderer=renderer, cut=cut)
+        chosen = _color(self, color, limits is not None or cmap is not None)
+        return plot(
+            self,
+            ax=ax,
+            figsize=figsize,
+            color=chosen,
+            cmap=cmap,
+            limits=limits,
+            background=background,
+            camera=camera,
+            hide=hide,
+            renderer=renderer,
+            cut=cut,
+        )
 
     def _state(self, names: Sequence[str]) -> State:
         """The contents of the file for this frame."""
@@ -227,6 +245,11 @@ class Frame(_Recorded):
         """What the materials were, where the file says so."""
         said = self._reader.description.get("materials", ())
         return tuple(str(one).partition("(")[0] for one in said) if isinstance(said, list) else ()
+
+    def _bodies(self) -> dict[str, tuple[int, int]]:
+        """Those of the beginning of the recording, where the file says so."""
+        said = self._reader.description.get("rows", {})
+        return {str(name): (int(first), int(count)) for name, (first, count) in _spans(said)}
 
     def _missing(self, name: str) -> str:
         """An addition to the error for a name that was not recorded; may be empty."""
@@ -329,8 +352,12 @@ class Replay(_Recorded, _check.Strict, Closing):
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: str | None = None,
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
@@ -344,12 +371,12 @@ class Replay(_Recorded, _check.Strict, Closing):
             Default: those of a new figure.
         figsize : (float, float), optional
             Width and height of the new figure [inches].
-        color : str, optional
-            A field with one value per particle or one of `Frame.quantities`; default: the speed if that is known,
-            else the material.
+        color : str, mapping or (float, float, float), optional
+            As in `Simulation.plot`, of what was recorded. Where the file does not tell the materials, or with `limits`
+            or `cmap`, the default is the speed if that is known, else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
-        renderer, cut
+        cmap, background, camera, hide, renderer, cut
             As in `Simulation.plot`.
 
         Returns
@@ -364,7 +391,16 @@ class Replay(_Recorded, _check.Strict, Closing):
                 f"i = {i}: must be >= {-len(self)} and < {len(self)}, there are {len(self)} frames"
             )
         return self[int(i)].plot(
-            ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut
+            ax=ax,
+            figsize=figsize,
+            color=color,
+            cmap=cmap,
+            limits=limits,
+            background=background,
+            camera=camera,
+            hide=hide,
+            renderer=renderer,
+            cut=cut,
         )
 
     @_check.options
@@ -373,8 +409,12 @@ class Replay(_Recorded, _check.Strict, Closing):
         path: str | os.PathLike[str],
         *,
         fps: float | None = None,
-        color: str | None = None,
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
@@ -390,7 +430,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             Frames per second of the movie, played with 10 to 60; default: those of the recording, which is real time
             within that range. A smaller `fps` slows it down: a recording with 800 per second played with 20 is 40
             times slower than the motion.
-        color, limits
+        color, cmap, limits, background, camera, hide
             As in `plot`; the limits grow with the values so far.
         size : (int, int), optional
             Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
@@ -404,13 +444,17 @@ class Replay(_Recorded, _check.Strict, Closing):
         if not len(self):
             raise ValueError(f"path = {_check.shown(path)}: the replay has no frames")
         rate = self.fps if fps is None else fps
-        chosen = _color(self[0], color)
+        chosen = _color(self[0], color, limits is not None or cmap is not None)
         write_frames(
             self,
             path,
             fps=rate,
             color=chosen,
+            cmap=cmap,
             limits=limits,
+            background=background,
+            camera=camera,
+            hide=hide,
             size=size,
             renderer=renderer,
             cut=cut,
@@ -445,12 +489,20 @@ def not_recorded(
     return f"; sim.record(..., fields=({name!r},)) keeps it"
 
 
+def _spans(said: Any) -> Iterator[tuple[str, Any]]:
+    """What a file says of the ids of bodies, as far as it is whole."""
+    for name, span in said.items() if isinstance(said, dict) else ():
+        if isinstance(span, list) and len(span) == 2 and all(type(k) is int and 0 <= k < 2**62 for k in span):
+            yield name, span
+
+
 def _public(cls: type) -> list[str]:
     return [name for name in dir(cls) if not name.startswith("_")]
 
 
-def _color(frame: Frame, color: str | None) -> str:
-    if color is None:
+def _color(frame: Frame, color: Color, scaled: bool) -> Color:
+    """What a frame is drawn by: the default depends on what was recorded."""
+    if color is None and (scaled or not frame._kinds()):
         return "speed" if "speed" in frame.quantities else "material"
     return color
 

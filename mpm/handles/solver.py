@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mpm.handles.replay import Replay
     from mpm.io.trajectory import Recording
     from mpm.viz import Picture
+    from mpm.viz.style import Color, Ink
+    from mpm.viz.view import Cameras
 
 __all__ = ["Solver"]
 
@@ -69,8 +71,12 @@ class Solver(SolverBase, abstract=True):
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: str = "speed",
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
@@ -85,12 +91,34 @@ class Solver(SolverBase, abstract=True):
             Default: axes of a new figure, which fits the domain.
         figsize : (float, float), optional
             Width and height of the new figure [inches].
-        color : str
-            A quantity of `compute` or a field (``"J"``, ``"material"``, …) with one value per particle; or one that is
-            a vector, such as the displacement of finite elements or a field of yours, which is drawn by its magnitude.
+        color : str, mapping or (float, float, float), optional
+            Default: materials have colours of their own: snow is white, water blue, sand has the colour of sand, and
+            elastic bodies have one each. A mapping gives others to bodies and materials, by the names of bodies and of
+            the classes of materials: ``{"ball": "tomato", "Snow": "#f4f6ff"}``. One colour is that of everything, by
+            its name in CSS, as ``"#rrggbb"`` or as red, green and blue from 0 to 1. Or a quantity of `compute` or a
+            field (``"speed"``, ``"J"``, ``"material"``, …) with one value per particle; or one that is a vector, such
+            as the displacement of finite elements or a field of yours, which is drawn by its magnitude. With `limits`
+            or `cmap` the default is ``"speed"``.
+        cmap : str, Colormap or sequence of colours, optional
+            The colours of a quantity: a name of Matplotlib (``"viridis"``), a colour map of it, or at least two
+            colours, evenly spaced. Default: ``"mpm"``, from indigo to yellow.
         limits : (float, float), optional
             Ends of the colour scale. Default: the smallest (for a quantity without a sign, 0) and largest value; if
             a few values lie far off, the 1st and 99.5th percentile. A tip on the colour bar marks values beyond.
+        background : str or (float, float, float), optional
+            One colour behind everything, such as ``"white"`` or ``"black"``. Default: a quiet gradient.
+        camera : str, (float, float), mapping or callable, optional
+            Where a 3-D scene is seen from: ``"iso"`` (the default), ``"front"``, ``"back"``, ``"left"``, ``"right"``,
+            ``"top"`` or ``"bottom"``; or azimuth and elevation of the camera in degrees, the former from the first
+            horizontal axis to the second, ``(-56, 18)`` by default. A mapping has these as ``"view"``, or
+            ``"azimuth"`` and ``"elevation"``, or ``"eye"``, a point [m] from which the camera looks at the target;
+            ``"target"``, the point [m] in the middle of the picture; ``"zoom"``, 1 for the whole domain; and
+            ``"spin"`` [degrees/s], with which the camera goes around the scene. Pictures are parallel projections, so
+            that the eye gives a direction alone. In 2-D a mapping has ``"target"`` and ``"zoom"``. A function of
+            time [s] returns one of these, for cameras that move in movies.
+        hide : str or sequence of str, optional
+            Bodies, materials and colliders that are not drawn, by the names of bodies and colliders and of the
+            classes of materials.
         renderer : {"builtin", "pyvista"}
             The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
@@ -101,12 +129,24 @@ class Solver(SolverBase, abstract=True):
         Returns
         -------
         mpm.viz.Picture
-            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar;
-            ``figure`` is what they are in.
+            A named tuple of Matplotlib artists: ``particles``, ``domain`` and ``colorbar``, the axes of the colour bar,
+            None without a quantity; ``figure`` is what they are in.
         """
         from mpm.viz import plot
 
-        return plot(self, ax=ax, figsize=figsize, color=color, limits=limits, renderer=renderer, cut=cut)
+        return plot(
+            self,
+            ax=ax,
+            figsize=figsize,
+            color=color,
+            cmap=cmap,
+            limits=limits,
+            background=background,
+            camera=camera,
+            hide=hide,
+            renderer=renderer,
+            cut=cut,
+        )
 
     @_check.options
     def movie(
@@ -115,8 +155,12 @@ class Solver(SolverBase, abstract=True):
         *,
         duration: float,
         fps: float,
-        color: str = "speed",
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
@@ -134,7 +178,7 @@ class Solver(SolverBase, abstract=True):
         duration, fps : float
             As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two rates,
             slowed down or sped up.
-        color : str
+        color, cmap, background, camera, hide
             As in `plot`.
         limits : (float, float), optional
             Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
@@ -154,7 +198,11 @@ class Solver(SolverBase, abstract=True):
             duration=duration,
             fps=fps,
             color=color,
+            cmap=cmap,
             limits=limits,
+            background=background,
+            camera=camera,
+            hide=hide,
             size=size,
             renderer=renderer,
             cut=cut,

@@ -216,6 +216,9 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = Tr
             "colliders": [repr(collider) for collider in scene.colliders],
         },
         "materials": [repr(material) for material in sim.materials],
+        "rows": {
+            name: list(span) for name, span in sim._bodies().items()
+        },  # by body: first id, number of ids
         "numerics": _finite(sim._options()),
         "fps": fps,
         "units": {name: per_depth(units.get(name, ""), sim.dimension) for name in ("x", *fields)}

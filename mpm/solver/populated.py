@@ -94,6 +94,9 @@ class Populated(SolverBase, abstract=True):
         parts = {part.name: part for part in self._parts}
         return rows_of(parts[_check.choice("body", body, tuple(parts))], self.particles._copy("id"))
 
+    def _bodies(self) -> dict[str, tuple[int, int]]:
+        return {part.name: (part.first_id, part.particles) for part in self._parts}
+
     def _lefts(self) -> list[int]:
         """How many particles are left of each body."""
         if self._core.particles == sum(part.particles for part in self._parts):

@@ -214,6 +214,10 @@ class SolverBase(Run, Collides):
         """What the materials are; recordings have the same from their reprs."""
         return tuple(repr(material).partition("(")[0] for material in self.materials)
 
+    def _bodies(self) -> dict[str, tuple[int, int]]:
+        """The first id of the particles of each body, and how many ids it has, by its name; may be empty."""
+        return {}
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         if name == "heat":

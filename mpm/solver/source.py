@@ -62,6 +62,9 @@ class Source(Protocol):
     def _kinds(self) -> tuple[str, ...]:
         """What the materials are, which the field ``material`` counts; may be empty."""
 
+    def _bodies(self) -> Mapping[str, tuple[int, int]]:
+        """The first id of the particles of each body, and how many ids it has, by its name; may be empty."""
+
     def _missing(self, name: str) -> str:
         """An addition to the error for a known field or quantity that this source lacks; may be empty."""
 

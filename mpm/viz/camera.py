@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base._check import FloatArray
+from mpm.viz.view import NAMES, View, upright
 
-AZIMUTH = np.radians(-56.0)
-ELEVATION = np.radians(18.0)
+AZIMUTH, ELEVATION = np.radians(NAMES["iso"])  # of 3-D scenes, unless a view says otherwise
+WHOLE = View()
 
 
 class Camera:
-    """Looks at the whole domain; 3-D scenes from above and aside, 2-D ones along the third axis.
+    """Looks at the domain; 2-D scenes along the third axis.
 
     Parameters
     ----------
@@ -24,6 +25,8 @@ class Camera:
         Up is against it if it lies along an axis; else the last axis.
     frame : (left, top, right, bottom)
         Pixels that the domain has to fit in.
+    view : View, optional
+        Where the camera is; default: 3-D scenes are seen from above and aside.
     """
 
     __slots__ = ("dimension", "floor", "lower", "offset", "order", "rows", "scale", "turned")
@@ -34,17 +37,20 @@ class Camera:
         upper: FloatArray,
         gravity: FloatArray,
         frame: tuple[float, float, float, float],
+        view: View = WHOLE,
     ) -> None:
         self.dimension = len(lower)
         self.lower = lower
-        self.order, self.rows = _axes(gravity)
+        self.order, self.rows = _axes(gravity, view)
         up = self.order[-1]
-        self.turned = self.rows[1, up] < 0
+        self.turned = self.dimension == 3 and upright(gravity)[1] < 0
         self.floor = float((upper if self.turned else lower)[up])  # the ground
         low, high = _seen(lower, upper, self.rows)
+        wide, tall = _extent(lower, upper, gravity, view)
         left, top, right, bottom = frame
-        self.scale = float(min((right - left) / (high[0] - low[0]), (bottom - top) / (high[1] - low[1])))
-        middle = self.scale * (low + high) / 2
+        self.scale = view.zoom * float(min((right - left) / wide, (bottom - top) / tall))
+        middle = (low + high) / 2 if view.target is None else self.rows[:2] @ (view.target - lower)
+        middle = self.scale * middle
         self.offset = np.array([(left + right) / 2 - middle[0], (top + bottom) / 2 + middle[1]])
 
     def project(
@@ -68,9 +74,21 @@ class Camera:
         return np.asarray(x + self.lower)
 
 
-def extent(lower: FloatArray, upper: FloatArray, gravity: FloatArray) -> tuple[float, float]:
+def extent(
+    lower: FloatArray, upper: FloatArray, gravity: FloatArray, view: View = WHOLE
+) -> tuple[float, float]:
     """Width and height [m] of the domain as the camera sees it."""
-    low, high = _seen(lower, upper, _axes(gravity)[1])
+    return _extent(lower, upper, gravity, view)
+
+
+def _extent(lower: FloatArray, upper: FloatArray, gravity: FloatArray, view: View) -> tuple[float, float]:
+    """The least and the largest projection of the domain apart; of a steady view, those of all azimuths."""
+    order, rows = _axes(gravity, view)
+    if view.steady and len(lower) == 3:
+        sides = (upper - lower)[list(order)]
+        around, e = float(np.hypot(*sides[:2])), np.radians(view.elevation)
+        return around, float(around * abs(np.sin(e)) + sides[2] * np.cos(e))
+    low, high = _seen(lower, upper, rows)
     width, height = high - low
     return float(width), float(height)
 
@@ -81,22 +99,28 @@ def _seen(lower: FloatArray, upper: FloatArray, rows: FloatArray) -> tuple[Float
     return seen.min(axis=0), seen.max(axis=0)
 
 
-def _axes(gravity: FloatArray) -> tuple[tuple[int, ...], FloatArray]:
+def _axes(gravity: FloatArray, view: View) -> tuple[tuple[int, ...], FloatArray]:
     """Order of the axes with up last, and the projection of positions on (right, up, towards the camera)."""
     if len(gravity) == 2:
         return (0, 1), np.eye(2)
-    up = int(np.argmax(np.abs(gravity))) if np.count_nonzero(gravity) == 1 else 2
-    order = ((1, 2, 0), (2, 0, 1), (0, 1, 2))[up]
-    a, e = AZIMUTH, ELEVATION
+    order, sign = upright(gravity)
+    rows = turned(order, sign, view.azimuth, view.elevation)
+    return order, rows
+
+
+def turned(order: tuple[int, ...], sign: int, azimuth: float, elevation: float) -> FloatArray:
+    """Unit vectors to the right, upwards and towards a camera [degrees], as rows; where gravity points to larger
+    coordinates (`sign` < 0), the camera is upside down."""
+    a, e = np.radians(azimuth), np.radians(elevation)
     right = (-np.sin(a), np.cos(a), 0.0)
     towards = (np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e))
     upward = (-np.cos(a) * np.sin(e), -np.sin(a) * np.sin(e), np.cos(e))
     rows = np.zeros((3, 3))
     rows[:, list(order)] = [right, upward, towards]
-    if gravity[up] > 0:  # gravity points to larger coordinates, so the camera is upside down
+    if sign < 0:
         rows[0] *= -1
-        rows[1:, up] *= -1
-    return order, rows
+        rows[1:, order[-1]] *= -1
+    return rows
 
 
 def corners(lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,21 @@ from mpm.solver.source import Source
 from mpm.viz import color as _color
 from mpm.viz import framing
 from mpm.viz.camera import Camera, corners
+from mpm.viz.style import Rgb, Table, brightness
 
 Image = npt.NDArray[np.uint8]
 
-TOP_TINT = np.array([250, 251, 253])
-BOTTOM_TINT = np.array([226, 231, 238])
-FLOOR = (238, 241, 245, 255)
-GRID = (206, 213, 222, 255)
-EDGE = (150, 160, 174, 255)
+TOP_TINT = np.array([246, 248, 251])
+BOTTOM_TINT = np.array([214, 221, 230])
+FLOOR = (228, 232, 238)
+GRID = (202, 209, 219)
+EDGE = (150, 160, 174)
 COLLIDER = (205, 210, 218)
 RIM = 1.5  # pixels on either side of a collider's outline
 INK = (44, 52, 64)
 FAINT = (104, 114, 128)
+DARK = 0.45  # brightness of a background below which text is light
+LIGHT_INK = (232, 236, 242)
 
 
 def pillow() -> Any:
@@ -51,12 +55,43 @@ def font(size: int) -> Any:
         return fonts.load_default()
 
 
-def background(camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple[int, int]) -> Image:
-    """A quiet gradient with the domain on it: the box of a 2-D scene, floor and far edges of a 3-D one."""
+@dataclass(frozen=True, slots=True)
+class Inks:
+    """The colours of all but the material."""
+
+    floor: Rgb = FLOOR
+    grid: Rgb = GRID
+    edge: Rgb = EDGE
+    plane: Rgb = (255, 255, 255)  # of the domain of a 2-D scene
+    text: Rgb = INK
+    faint: Rgb = FAINT
+
+
+def inks_on(behind: Rgb | None) -> Inks:
+    """Colours that are seen on a background; None: on the gradient."""
+    if behind is None:
+        return Inks()
+    ink = LIGHT_INK if brightness(behind) < DARK else INK
+
+    def blend(share: float) -> Rgb:
+        red, green, blue = (round(a + share * (b - a)) for a, b in zip(behind, ink, strict=True))
+        return red, green, blue
+
+    return Inks(blend(0.06), blend(0.16), blend(0.4), behind, ink, blend(0.7))
+
+
+def background(
+    camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple[int, int], behind: Rgb | None = None
+) -> Image:
+    """One colour, or a quiet gradient, with the domain on it: the box of a 2-D scene, floor and far edges of a 3-D
+    one."""
     images, drawing, _ = pillow()
     width, height = size
+    inks = inks_on(behind)
     blend = np.linspace(0, 1, height)[:, None]
     rows = (TOP_TINT * (1 - blend) + BOTTOM_TINT * blend).round().astype(np.uint8)
+    if behind is not None:
+        rows[:] = behind
     image = images.fromarray(np.ascontiguousarray(np.broadcast_to(rows[:, None], (height, width, 3))))
     pen = drawing.Draw(image)
     thickness = max(1, round(height / 500))
@@ -64,13 +99,14 @@ def background(camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple
     column, row, near = camera.project(points)
     at = [(float(c), float(r)) for c, r in zip(column, row, strict=True)]
     if near is None:
-        pen.rectangle([at[2], at[1]], fill=(255, 255, 255), outline=EDGE[:3], width=thickness)
+        pen.rectangle([at[2], at[1]], fill=inks.plane, outline=inks.edge, width=thickness)
         return np.array(image)
     up = camera.order[2]
     a, b = (1 << axis for axis in camera.order[:2])
     floor = 1 << up if camera.turned else 0
-    pen.polygon([at[floor | corner] for corner in (0, a, a | b, b)], fill=FLOOR)
-    _floor_grid(pen, camera, lower, upper, thickness)
+    if (camera.rows[2, up] < 0) == camera.turned:  # from above
+        pen.polygon([at[floor | corner] for corner in (0, a, a | b, b)], fill=inks.floor)
+    _floor_grid(pen, camera, lower, upper, thickness, inks.grid)
     # The eight corners' farthest one hides behind the material: its three edges, and the floor's outline.
     far = int(np.argmin(near))
     edges = {(floor | p, floor | q) for p, q in ((0, a), (a, a | b), (a | b, b), (b, 0))}
@@ -78,11 +114,13 @@ def background(camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple
     top = far ^ (1 << up)
     edges |= {(top, top ^ a), (top, top ^ b), (far ^ a, far ^ a ^ (1 << up)), (far ^ b, far ^ b ^ (1 << up))}
     for start, end in edges:
-        pen.line([at[start], at[end]], fill=EDGE, width=thickness)
+        pen.line([at[start], at[end]], fill=inks.edge, width=thickness)
     return np.array(image)
 
 
-def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, thickness: int) -> None:
+def _floor_grid(
+    pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, thickness: int, ink: Rgb
+) -> None:
     first, second, up = camera.order
     for along, across in ((first, second), (second, first)):
         for fraction in np.linspace(0, 1, 11)[1:-1]:
@@ -91,10 +129,12 @@ def _floor_grid(pen: Any, camera: Camera, lower: FloatArray, upper: FloatArray, 
             ends[1, along] = upper[along]
             ends[:, up] = camera.floor
             column, row, _ = camera.project(ends)
-            pen.line([(column[0], row[0]), (column[1], row[1])], fill=GRID, width=max(1, thickness // 2))
+            pen.line([(column[0], row[0]), (column[1], row[1])], fill=ink, width=max(1, thickness // 2))
 
 
-def distances(sim: Source, camera: Camera, shape: tuple[int, int], step: int) -> list[FloatArray]:
+def distances(
+    sim: Source, camera: Camera, shape: tuple[int, int], step: int, hidden: Collection[str] = ()
+) -> list[FloatArray]:
     """Signed distance [pixels] of every collider of a 2-D scene at the pixels (height, width), computed at every
     `step`-th and linear between them."""
     height, width = shape
@@ -102,6 +142,8 @@ def distances(sim: Source, camera: Camera, shape: tuple[int, int], step: int) ->
     x = camera.positions(*(axis.ravel() for axis in np.meshgrid(columns + 0.0, rows + 0.0)))
     found = []
     for collider in sim._posed():
+        if collider.collider.name in hidden:
+            continue
         coarse = camera.scale * collider.distance(x)[0].reshape(len(rows), len(columns))
         found.append(_stretched(_stretched(coarse, step)[:height].T, step)[:width].T)
     return found
@@ -114,18 +156,18 @@ def _stretched(values: FloatArray, step: int) -> FloatArray:
     return np.asarray(between.reshape(-1, values.shape[1]))
 
 
-def colliders(image: Image, sim: Source, camera: Camera) -> Image:
+def colliders(image: Image, sim: Source, camera: Camera, hidden: Collection[str] = ()) -> Image:
     """A copy of an image of a 2-D scene's domain with the colliders in it."""
     result = image.copy()
     corner = camera.project(np.array([sim.scene.lower, sim.scene.upper]))
-    left, right = (round(float(c)) for c in corner[0])
-    bottom, top = (round(float(r)) for r in corner[1])
+    left, right = (min(max(round(float(c)), 0), image.shape[1]) for c in corner[0])
+    bottom, top = (min(max(round(float(r)), 0), image.shape[0]) for r in corner[1])
     window = (slice(top, bottom), slice(left, right))
-    for phi in distances(sim, camera, image.shape[:2], 4):
+    for phi in distances(sim, camera, image.shape[:2], 4, hidden):
         cover = np.clip(0.5 - phi[window], 0, 1)[..., None]
         rim = np.clip(0.5 + RIM - np.abs(phi[window]), 0, 1)[..., None]
         part = result[window] * (1 - cover) + np.array(COLLIDER) * cover
-        result[window] = (part * (1 - rim) + np.array(EDGE[:3]) * rim).round().astype(np.uint8)
+        result[window] = (part * (1 - rim) + np.array(EDGE) * rim).round().astype(np.uint8)
     return result
 
 
@@ -142,19 +184,25 @@ def write(image: Image, text: str, at: tuple[int, int], size: int, ink: tuple[in
     window[:] = np.asarray(patch)
 
 
-def legend(image: Image, names: Sequence[str], limits: tuple[float, float]) -> None:
+def legend(
+    image: Image,
+    names: Sequence[str],
+    limits: tuple[float, float],
+    table: Table = _color.TABLE,
+    ink: Rgb = INK,
+) -> None:
     """Names beside squares of the colours of 0, 1, … at the top, right of the time; as many as there is room for."""
     height, width = image.shape[:2]
     unit = framing.text_unit(width, height)
     size = max(9, round(unit / 42))
     column, row = round(0.3 * unit), max(10, round(unit / 32))
-    colors = _color.TABLE[_color.index(np.arange(len(names)), limits)]
-    for name, ink in zip(names, colors, strict=True):
+    colors = table[_color.index(np.arange(len(names)), limits)]
+    for name, color in zip(names, colors, strict=True):
         wide = 2 * size + round(font(size).getlength(name))
         if column + wide > width:
             return
-        image[row + 2 : row + 2 + size, column : column + size] = ink
-        write(image, name, (column + round(1.4 * size), row), size)
+        image[row + 2 : row + 2 + size, column : column + size] = color
+        write(image, name, (column + round(1.4 * size), row), size, ink)
         column += wide + size
 
 
@@ -164,24 +212,27 @@ def color_bar(
     limits: tuple[float, float],
     extend: str = "neither",
     numbers: Sequence[float] | None = None,
+    table: Table = _color.TABLE,
+    inks: Inks | None = None,
 ) -> None:
     """Draw the colour bar with its numbers and the quantity's name at the right; tips where values go on beyond it.
     By default the numbers are the ends of the scale and three between them."""
+    inks = inks or Inks()
     height, width = image.shape[:2]
     unit = framing.text_unit(width, height)
     size = max(9, round(unit / 42))
     left, top = width - round(framing.BAR * unit) + size, round(height * 0.2)
     length, thick = round(height * 0.6), max(8, round(unit / 48))
     levels = 255 - (np.arange(length) * 256 // length)
-    image[top : top + length, left : left + thick] = _color.TABLE[levels][:, None]
+    image[top : top + length, left : left + thick] = table[levels][:, None]
     for k in range(thick):
         inner = slice(left + k // 2, left + thick - k // 2)
         if extend in ("max", "both"):
-            image[top - 1 - k, inner] = _color.TABLE[-1]
+            image[top - 1 - k, inner] = table[-1]
         if extend in ("min", "both"):
-            image[top + length + k, inner] = _color.TABLE[0]
+            image[top + length + k, inner] = table[0]
     room = width - math.ceil(font(size).getlength(name))  # a long name begins left of the bar
-    write(image, name, (max(0, min(left, room)), top - round(2.2 * size)), size)
+    write(image, name, (max(0, min(left, room)), top - round(2.2 * size)), size, inks.text)
     if numbers is None:
         numbers = [limits[0] + k / 4 * (limits[1] - limits[0]) for k in range(5)]
     for value in numbers:
@@ -189,5 +240,5 @@ def color_bar(
         if abs(value) < 1e-9 * (limits[1] - limits[0]):  # the middle of a scale about 0
             value = 0.0
         row = top + round((1 - fraction) * (length - 1))
-        image[row, left + thick : left + thick + 4] = FAINT
-        write(image, f"{value:.4g}", (left + thick + 7, row - round(0.62 * size)), size, FAINT)
+        image[row, left + thick : left + thick + 4] = inks.faint
+        write(image, f"{value:.4g}", (left + thick + 7, row - round(0.62 * size)), size, inks.faint)

@@ -17,7 +17,15 @@ FEW = 100_000  # discs: fewer are work for one thread
 
 # Colours by brightness and by value.
 SHADES, BRIGHTEST = 64, 1.08
-PALETTE = np.minimum(np.linspace(0, BRIGHTEST, SHADES)[:, None, None] * TABLE, 255).astype(np.uint8)
+RELIEF = 0.09  # how much of its light a disc in space has from its own shape; `relief` adds the rest
+
+
+def palette(table: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Colours (SHADES, 256, 3) by brightness and by row of a table."""
+    return np.minimum(np.linspace(0, BRIGHTEST, SHADES)[:, None, None] * table, 255).astype(np.uint8)
+
+
+PALETTE = palette(TABLE)
 
 LIGHT = np.array([-0.42, 0.72, 0.55])
 
@@ -33,9 +41,15 @@ class Discs:
     window: tuple[int, int, int, int]  # left, top, width, height
     seen: npt.NDArray[np.int32]  # (height, width): number of the disc, -1 for none
 
-    def paint(self, image: npt.NDArray[np.uint8], values: npt.NDArray[np.uint8], fine: int) -> None:
+    def paint(
+        self,
+        image: npt.NDArray[np.uint8],
+        values: npt.NDArray[np.uint8],
+        fine: int,
+        colors: npt.NDArray[np.uint8] = PALETTE,
+    ) -> None:
         """Colour an image, on which `fine` x `fine` pixels make one, with the values of the discs, which are columns
-        of `PALETTE`."""
+        of a `palette`."""
         brightness, threads = shading(self.radius, flat=self.flat), threads_for(len(values), FEW)
         _core.paint_discs(
             self.column,
@@ -44,11 +58,23 @@ class Discs:
             self.window,
             self.seen,
             brightness,
-            PALETTE,
+            colors,
             values,
             fine,
             image,
             threads,
+        )
+
+    def depths(
+        self,
+        near: npt.NDArray[np.float32],
+        fine: int,
+        depth: npt.NDArray[np.float32],
+        cover: npt.NDArray[np.float32],
+    ) -> None:
+        """Write how near they come at the pixels of an image, (height, width), and the share that they cover."""
+        _core.relief_depths(
+            self.column, self.row, near, self.radius, self.window, self.seen, fine, depth, cover
         )
 
     def front(self, near: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -118,6 +144,6 @@ def shading(radius: float, *, flat: bool) -> npt.NDArray[np.uint8]:
     z = np.sqrt(np.clip(1 - x * x - down * down, 0, 1))
     light = LIGHT / np.linalg.norm(LIGHT)
     facing = np.clip(light[0] * x - light[1] * down + light[2] * z, 0, 1)
-    brightness = 0.86 + 0.14 * z if flat else 0.5 + 0.58 * facing
+    brightness = 0.86 + 0.14 * z if flat else 1 - RELIEF + RELIEF * facing
     level = np.rint(brightness / BRIGHTEST * (SHADES - 1))
     return np.clip(level, 1, SHADES - 1).astype(np.uint8)

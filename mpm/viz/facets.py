@@ -16,7 +16,10 @@ from mpm.viz.discs import LIGHT
 Image = npt.NDArray[np.uint8]
 Window = tuple[int, int, int, int]
 FLAT = 1e-6  # square pixels: triangles with less than half of it are not seen
-DARKEST, RANGE = 0.66, 0.40  # brightness of what faces away from the light, and what light adds
+DARKEST, RANGE = (
+    0.92,
+    0.10,
+)  # brightness of what faces away from the light, and what light adds; `relief` adds more
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,15 @@ class Facets:
         ink = np.where(covered[..., None], self.ink, 0).reshape(*shape, 3).mean(axis=(1, 3))
         part = image[top : top + high, left : left + wide]
         part[:] = (part * (1 - share) + ink).round().astype(np.uint8)
+
+    def depths(self, fine: int, depth: npt.NDArray[np.float32], cover: npt.NDArray[np.float32]) -> None:
+        """Write how near they come at the pixels of an image, (height, width), and the share that they cover."""
+        left, top, wide, high = (edge // fine for edge in self.window)
+        shape = (high, fine, wide, fine)
+        there = np.isfinite(self.near)
+        part = slice(top, top + high), slice(left, left + wide)
+        depth[part] = np.where(there, self.near, -np.inf).reshape(shape).max(axis=(1, 3)) / np.float32(fine)
+        cover[part] = there.reshape(shape).mean(axis=(1, 3), dtype=np.float32)
 
 
 class Skin:
@@ -62,6 +74,7 @@ def draw(
     *,
     size: tuple[int, int],
     fine: int,
+    table: npt.NDArray[np.uint8] = TABLE,
 ) -> Facets | None:
     """Draw the triangles that a camera sees.
 
@@ -79,6 +92,8 @@ def draw(
         Of the image, whole multiples of `fine`.
     fine : int
         The window's edges are multiples of it.
+    table : ndarray, uint8 of shape (256, 3)
+        The colours.
 
     Returns
     -------
@@ -120,8 +135,8 @@ def draw(
     front = np.full(high * wide, np.inf, dtype=np.float32)
     front[covered] = depth[found]
     ink = np.zeros((high * wide, 3), dtype=np.float32)
-    shade = np.clip(np.rint(between(level)[found]), 0, len(TABLE) - 1).astype(np.intp)
-    ink[covered] = np.minimum(TABLE[shade] * light[triangle[found], None], 255)
+    shade = np.clip(np.rint(between(level)[found]), 0, len(table) - 1).astype(np.intp)
+    ink[covered] = np.minimum(table[shade] * light[triangle[found], None], 255)
     return Facets(window, front.reshape(high, wide), ink.reshape(high, wide, 3))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
@@ -18,8 +19,12 @@ from mpm.solver.source import Source
 from mpm.solver.state import State
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
-from mpm.viz.render import Image, check_cut, check_source
+from mpm.viz.camera import WHOLE
+from mpm.viz.canvas import inks_on
+from mpm.viz.render import Image, Renderer, check_cut, check_source
 from mpm.viz.solid import renderer_of
+from mpm.viz.style import Color, Ink, Style, Table
+from mpm.viz.view import Cameras, View, check_camera
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -39,13 +44,13 @@ class Picture(NamedTuple):
         In 2-D a collection of discs, or a mesh of triangles; in 3-D the image with all that is in it.
     domain : matplotlib.artist.Artist
         In 2-D the domain's outline, in 3-D the background.
-    colorbar : matplotlib.axes.Axes
-        The colour bar's axes.
+    colorbar : matplotlib.axes.Axes or None
+        The colour bar's axes; None where the colours are those of materials and bodies.
     """
 
     particles: Artist
     domain: Artist
-    colorbar: Axes
+    colorbar: Axes | None
 
     def __getattr__(self, name: str) -> Never:
         """Python calls this only if the ordinary look-up has failed."""
@@ -56,7 +61,7 @@ class Picture(NamedTuple):
     @property
     def figure(self) -> Any:
         """The figure that they are in: ``sim.plot().figure.savefig("picture.png")``."""
-        return self.colorbar.figure
+        return self.particles.figure
 
 
 def _matplotlib() -> Any:
@@ -119,29 +124,44 @@ def plot(
     *,
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
-    color: str = "speed",
+    color: Color = None,
+    cmap: object = None,
     limits: tuple[float, float] | None = None,
+    background: Ink | None = None,
+    camera: Cameras = None,
+    hide: str | Sequence[str] = (),
     renderer: str = "builtin",
     cut: Mapping[str, float] | None = None,
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
-    renderer_of(renderer, sim)
-    chosen, ends = check_picture(sim, color, limits)
+    drawn_by = renderer_of(renderer, sim)
+    style = Style.checked(sim, color=color, cmap=cmap, limits=limits, background=background, hide=hide)
+    view = check_camera(camera, sim.scene)(sim.time)
     check_cut(cut, sim)
     chosen_size = check_figsize(figsize, ax)
-    axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim)))
-    seen = look(sim, chosen, renderer, cut)
-    shown = seen.shown
-    ends = ends or _color.span(chosen, shown)
+    axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim), view))
+    options = {
+        "color": color,
+        "cmap": cmap,
+        "background": background,
+        "camera": camera,
+        "hide": hide,
+        "cut": cut,
+    }
+    seen = look(sim, style, view, drawn_by, options)
+    ends = style.limits or (0.0, 1.0) if style.quantity is None else style.limits
+    ends = ends or _color.span(style.quantity or "", seen.shown)
     particles, domain = seen.draw(axes, ends)
     fits = ax is None and chosen_size is None  # a figure of ours has room for the text
     size = 1.0 if fits else legible.factor(axes)
-    label, beyond = _color.label(sim, chosen), _color.beyond(shown, ends)
-    bar = color_bar(axes, scale(ends), label, beyond, text=size)
-    mark(bar, sim, chosen, ends)
+    bar = None
+    if style.quantity is not None:
+        label, beyond = _color.label(sim, style.quantity), _color.beyond(seen.shown, ends)
+        bar = color_bar(axes, scale(ends, style.table), label, beyond, text=size)
+        mark(bar, sim, style.quantity, ends)
     axes.set_title(f"t = {sim.time:.4g} s", loc="left", fontsize=legible.points(size))
     legible.text(axes, size)
-    return Picture(particles, domain, bar.ax)
+    return Picture(particles, domain, None if bar is None else bar.ax)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +180,34 @@ class Look:
     draw: Callable[[Any, tuple[float, float]], tuple[Artist, Artist]]
 
 
-def look(sim: Source, color: str, renderer: str = "builtin", cut: Mapping[str, float] | None = None) -> Look:
-    """Copy from a state what drawing needs."""
+def look(
+    sim: Source,
+    style: Style,
+    view: View = WHOLE,
+    drawn_by: type[Renderer] = Renderer,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> Look:
+    """Copy from a state what drawing needs; `options` are those of the renderer, which only 3-D scenes need."""
     if sim.dimension == 2:
-        state = sim._state((color, "volume"))
-        shown = _color.values(state, color)
-        scene, posed, triangles = sim.scene, sim._posed(), sim._cells()
+        state = sim._state((*style.fields, "volume"))
+        shown, seen = style.shown(state), style.seen(state)
+        scene, triangles = sim.scene, sim._cells()
+        posed = [one for one in sim._posed() if one.collider.name not in style.hidden_colliders]
+        if triangles is not None:
+            triangles = triangles[seen[triangles].all(axis=1)]
+        elif not seen.all():
+            state, shown = state.of(seen), shown[seen]
 
         def flat(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
-            return _plot_2d(scene, state, posed, triangles, axes, shown, ends)
+            return _plot_2d(scene, state, posed, triangles, axes, shown, ends, style, view)
 
         return Look(shown, flat)
-    size = framing.fitted(sim.scene, False, framing.STILL)
-    picture = renderer_of(renderer, sim)(sim, color=color, size=size, annotate=False, cut=cut)
+    size = framing.fitted(sim.scene, False, framing.STILL, view)
+    picture = drawn_by(sim, size=size, annotate=False, **options)
     shot = picture._shoot(sim)
 
     def spatial(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
-        picture.scale = _color.Scale(color, ends)
+        picture.scale = _color.Scale(style.quantity or "", ends)
         return _show(picture._draw(shot), axes)
 
     return Look(shot.shown, spatial)
@@ -227,11 +258,11 @@ def _bar_share(axes: Any) -> float:
     return float(np.clip(0.8 * drawn / (box.height * height), 0.1, 0.8))
 
 
-def scale(limits: tuple[float, float]) -> Any:
+def scale(limits: tuple[float, float], table: Table = _color.TABLE) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
-    return ScalarMappable(Normalize(*limits), ListedColormap(_color.TABLE / 255, name="mpm"))
+    return ScalarMappable(Normalize(*limits), ListedColormap(table / 255, name="mpm"))
 
 
 def _plot_2d(
@@ -242,11 +273,13 @@ def _plot_2d(
     axes: Any,
     shown: npt.NDArray[Any],
     limits: tuple[float, float],
+    look: Style,
+    view: View,
 ) -> tuple[Artist, Artist]:
     """The particles, and the domain."""
     from matplotlib.patches import Rectangle
 
-    style = scale(limits)
+    style = scale((0, len(look.table) - 1) if look.quantity is None else limits, look.table)
     if triangles is None:
         particles = _discs(state, axes, style)
     else:
@@ -260,12 +293,16 @@ def _plot_2d(
     low, high = scene.lower, scene.upper
     width, height = high - low
     draw_colliders(posed, scene, axes)
-    domain = Rectangle(tuple(low), width, height, fill=False, edgecolor="0.45", linewidth=1)
+    edge = tuple(part / 255 for part in inks_on(look.background).edge) if look.background else "0.45"
+    domain = Rectangle(tuple(low), width, height, fill=False, edgecolor=edge, linewidth=1)
+    if look.background is not None:
+        axes.set_facecolor(tuple(part / 255 for part in look.background))
     axes.add_patch(domain)
     margin = BORDER * max(width, height)
-    axes.set(
-        xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal"
-    )
+    middle = (low + high) / 2 if view.target is None else view.target
+    half = ((high - low) / 2 + margin) / view.zoom
+    axes.set(xlim=(middle[0] - half[0], middle[0] + half[0]), ylim=(middle[1] - half[1], middle[1] + half[1]))
+    axes.set_aspect("equal")
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.spines[["top", "right"]].set_visible(False)
     return particles, domain

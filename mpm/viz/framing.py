@@ -8,7 +8,8 @@ import numpy as np
 
 from mpm.base import _check
 from mpm.scene.scene import Scene
-from mpm.viz.camera import extent
+from mpm.viz.camera import WHOLE, extent
+from mpm.viz.view import View
 
 SIZE_LOW, SIZE_HIGH = 64, 4096  # pixels
 MOVIE = (960, 720)  # pixels: a fitted picture has as many
@@ -28,31 +29,33 @@ def text_unit(width: float, height: float) -> float:
     return min(math.sqrt(0.75 * width * height), 2.0 * height)
 
 
-def aspect(scene: Scene, border: float = 0.0) -> float:
+def aspect(scene: Scene, border: float = 0.0, view: View = WHOLE) -> float:
     """Width over height of the domain as it is seen, with a border in its longer sides; within what pictures have."""
-    width, height = extent(scene.lower, scene.upper, scene.gravity)
+    width, height = extent(scene.lower, scene.upper, scene.gravity, view)
     around = 2 * border * max(width, height)
     return float(np.clip((width + around) / (height + around), 1 / LONGEST, LONGEST))
 
 
-def edges(width: int, height: int, annotate: bool) -> tuple[float, float, float, float]:
+def edges(width: int, height: int, annotate: bool, bar: bool = True) -> tuple[float, float, float, float]:
     """Left, top, right and bottom [pixels] of the room for the domain."""
     unit = text_unit(width, height)
-    right, top = (BAR, TOP) if annotate else (MARGIN, MARGIN)
+    right, top = BAR if annotate and bar else MARGIN, TOP if annotate else MARGIN
     found = MARGIN * unit, top * unit, width - right * unit, height - MARGIN * unit
     if found[2] - found[0] < NARROWEST * height:
         # The square root of the width solves a quadratic equation.
         share = (MARGIN + right) * math.sqrt(0.75 * height)
         least = 2 * math.ceil((share + math.sqrt(share**2 + 4 * NARROWEST * height)) ** 2 / 8)
-        shown = "the scene and its colour bar" if annotate else "the scene"
+        shown = "the scene and its colour bar" if annotate and bar else "the scene"
         raise ValueError(f"size = {(width, height)}: {shown} needs a width of at least {least}")
     return found
 
 
-def fitted(scene: Scene, annotate: bool, like: tuple[int, int] = MOVIE) -> tuple[int, int]:
+def fitted(
+    scene: Scene, annotate: bool, like: tuple[int, int] = MOVIE, view: View = WHOLE, bar: bool = True
+) -> tuple[int, int]:
     """Width and height [pixels, even] of a picture that fits the domain, with about as many pixels as `like`."""
-    ratio, unit = aspect(scene), math.sqrt(0.75 * like[0] * like[1])
-    right, top = (BAR, TOP) if annotate else (MARGIN, MARGIN)
+    ratio, unit = aspect(scene, view=view), math.sqrt(0.75 * like[0] * like[1])
+    right, top = BAR if annotate and bar else MARGIN, TOP if annotate else MARGIN
     beside, above = (MARGIN + right) * unit, (MARGIN + top) * unit
     # (ratio h + beside) (h + above) = pixels
     half = (ratio * above + beside) / (2 * ratio)
@@ -70,15 +73,15 @@ def check_size(size: object) -> tuple[int, int]:
     return width, height
 
 
-def inches(scene: Scene, border: float) -> tuple[float, float]:
+def inches(scene: Scene, border: float, view: View = WHOLE) -> tuple[float, float]:
     """Width and height of a figure whose picture fits the domain."""
-    width, height = panel(scene, border, SQUARE)
+    width, height = panel(scene, border, SQUARE, view)
     shrink = min(1.0, WIDEST / width, TALLEST / height)
     d = len(scene.lower)
     return shrink * width + BESIDE[d], shrink * height + ABOVE[d]
 
 
-def panel(scene: Scene, border: float, square: float) -> tuple[float, float]:
+def panel(scene: Scene, border: float, square: float, view: View = WHOLE) -> tuple[float, float]:
     """Width and height of a picture that fits the domain, as large as a square of that side."""
-    root = math.sqrt(aspect(scene, border))
+    root = math.sqrt(aspect(scene, border, view))
     return square * root, square / root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from mpm.viz.ffmpeg import Encoder, find
 from mpm.viz.framing import check_size
 from mpm.viz.render import Image, Renderer, Shot, check_image
 from mpm.viz.solid import renderer_of
+from mpm.viz.style import Color, Ink
+from mpm.viz.view import Cameras
 
 # Frame rates that players show smoothly; with more or fewer frames per simulated second a movie is slower or faster.
 PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
@@ -183,8 +185,12 @@ def movie(
     *,
     duration: float,
     fps: float,
-    color: str = "speed",
+    color: Color = None,
+    cmap: object = None,
     limits: tuple[float, float] | None = None,
+    background: Ink | None = None,
+    camera: Cameras = None,
+    hide: str | Sequence[str] = (),
     size: tuple[int, int] | None = None,
     renderer: str = "builtin",
     cut: Mapping[str, float] | None = None,
@@ -192,7 +198,17 @@ def movie(
 ) -> None:
     """Run a simulation and write what it looks like; see `Simulation.movie`."""
     # Everything is checked before the file is begun, and the bar comes last: nothing is left over from an error.
-    picture = renderer_of(renderer, sim)(sim, color=color, limits=limits, size=size, cut=cut)
+    picture = renderer_of(renderer, sim)(
+        sim,
+        color=color,
+        cmap=cmap,
+        limits=limits,
+        background=background,
+        camera=camera,
+        hide=hide,
+        size=size,
+        cut=cut,
+    )
     frame_count(duration, fps)
     _check.flag("progress", progress)
 

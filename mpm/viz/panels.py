@@ -1,4 +1,4 @@
-"""One parameter, several values, side by side."""
+"""Runs side by side: those that there are, or of several values of one parameter."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.scene.settings import Setting
-from mpm.solver.source import Running
+from mpm.solver.source import Running, is_source
 from mpm.viz import color as _color
 from mpm.viz import framing, legible
 from mpm.viz.figures import (
     Look,
     border,
     check_figsize,
-    check_picture,
     color_bar,
     look,
     mark,
     new_figure,
     scale,
 )
-from mpm.viz.render import check_cut
+from mpm.viz.render import check_cut, check_source
 from mpm.viz.solid import renderer_of
+from mpm.viz.style import Color, Ink, Style
+from mpm.viz.view import Cameras, View, check_camera
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,34 +51,41 @@ class Comparison(NamedTuple):
 
 @_check.options
 def compare_plot(
-    source: Running | Callable[[Any], Running],
-    parameter: str,
-    values: Sequence[Any],
+    source: Running | Callable[[Any], Running] | Mapping[str, Any] | Sequence[Any],
+    parameter: str | None = None,
+    values: Sequence[Any] | None = None,
     *,
-    times: float | Sequence[float],
-    color: str = "speed",
+    times: float | Sequence[float] | None = None,
+    color: Color = None,
+    cmap: object = None,
     limits: tuple[float, float] | None = None,
+    background: Ink | None = None,
+    camera: Cameras = None,
+    hide: str | Sequence[str] = (),
     cut: Mapping[str, float] | None = None,
     figsize: tuple[float, float] | None = None,
     figure: Figure | None = None,
 ) -> Comparison:
-    """Run a scene with several values of one parameter and draw them side by side; needs the extra ``plot``.
+    """Draw runs side by side: those that there are, or a scene with several values of one parameter. Needs the extra
+    ``plot``.
 
-    There is a column per value and a row per time, with one colour scale.
+    There is a column per run or value and a row per time, with one colour scale.
 
     Parameters
     ----------
-    source : Simulation or callable
+    source : simulation, callable, or mapping or sequence of runs
         A solver, of which a new one is made for every value, as after a reset in the viewer; it does not change. Or a
-        function of a value that returns a solver.
+        function of a value that returns a solver. Or runs, as `mpm.compare` takes them: simulations of any method, or
+        replays and their frames; they are drawn as they are, and the keys of a mapping name them.
     parameter : str
         Of a solver: a setting of the viewer, by its name if only one setting has it (``"hardening"``, ``"dx"``), else
-        by its key (``"material 0 E"``). Of a function: what the titles say.
+        by its key (``"material 0 E"``). Of a function: what the titles say. Not for runs.
     values : sequence
-        At least one, of what the setting allows.
+        At least one, of what the setting allows. Not for runs.
     times : float or sequence of float
-        When pictures are taken [s], ascending, after the begin of each run.
-    color, limits, cut
+        When pictures are taken [s], ascending, after the begin of each run. Of runs only for replays, of which the
+        nearest frames are drawn; by default the last ones.
+    color, cmap, limits, background, camera, hide, cut
         As in `Simulation.plot`. Default of the limits: those of all pictures.
     figsize : (float, float), optional
         Width and height of a new figure [inches]. Default: as the domain needs.
@@ -95,34 +103,108 @@ def compare_plot(
         An argument is wrong; for a setting the message names those there are. Every value is checked before the first
         run.
     """
-    make = _maker(source, parameter)
-    instants = _instants(times)
-    wanted = _values(values, len(instants))
     chosen_size = check_figsize(figsize, figure, "figure")
     if figure is not None and not hasattr(figure, "subplots"):
         raise _check.wrong_type("figure", figure, "a matplotlib.figure.Figure")
-    runs = [make(value) for value in wanted]
-    for run in runs:
-        check_picture(run, color, limits)
+    if isinstance(source, (Mapping, list, tuple)):
+        titles, runs, instants, states = _as_they_are(source, parameter, values, times)
+        advance = False
+    else:
+        missing = [
+            n for n, v in (("parameter", parameter), ("values", values), ("times", times)) if v is None
+        ]
+        if missing:
+            raise TypeError(f"compare_plot() needs {', '.join(f'{name}=' for name in missing)}")
+        make = _maker(source, parameter or "")
+        instants = _instants(times)
+        wanted = _values(values, len(instants))
+        runs = [make(value) for value in wanted]
+        titles, states, advance = wanted, [[run] for run in runs], True
+    options = {
+        "color": color,
+        "cmap": cmap,
+        "background": background,
+        "camera": camera,
+        "hide": hide,
+        "cut": cut,
+    }
+    styles, views = [], []
+    for run in (line[0] for line in states):
+        check_source(run)
+        words = {"color": color, "cmap": cmap, "limits": limits, "background": background, "hide": hide}
+        styles.append(Style.checked(run, **words))
+        views.append(check_camera(camera, run.scene))
         check_cut(cut, run)
-    looks = _run(runs, instants, color, cut)
-    ends = _color.check_limits(limits) or _span(color, looks)
+    quantity = styles[0].quantity
+    if advance:
+        looks = _run(runs, instants, styles, views, options)
+    else:
+        looks = [
+            [
+                look(state, style, view(state.time), options=options)
+                for state, style, view in zip(line, styles, views, strict=True)
+            ]
+            for line in zip(*states, strict=True)
+        ]
+    ends = styles[0].limits or _span(quantity, looks)
     if figure is None:
-        figure = new_figure(chosen_size or _shape(runs[0], len(instants), len(runs)))
+        first = states[0][0]
+        figure = new_figure(chosen_size or _shape(first, len(looks), len(states), views[0](first.time)))
         figure.set_layout_engine("compressed")  # pictures of one shape, close to each other
-    axes = figure.subplots(len(instants), len(runs), squeeze=False)
+    axes = figure.subplots(len(looks), len(states), squeeze=False)
     for row, line in zip(axes, looks, strict=True):
         for one, taken in zip(row, line, strict=True):
             taken.draw(one, ends)
     text = legible.of_figure(figure)
-    _label(figure, axes, parameter, wanted, instants, text)
-    for one in axes.ravel() if runs[0].dimension == 2 else ():
+    _label(figure, axes, parameter or "", titles, instants, text)
+    first = states[0][0]
+    for one in axes.ravel() if first.dimension == 2 else ():
         one.set(xticks=[], yticks=[], xlabel="", ylabel="")
         one.spines[:].set_visible(False)
-    shown = np.concatenate([taken.shown for line in looks for taken in line])
-    beyond, label = _color.beyond(shown, ends), _color.label(runs[0], color)
-    mark(color_bar(axes[0, -1], scale(ends), label, beyond, of=axes, text=text), runs[0], color, ends)
+    if quantity is not None:
+        shown = np.concatenate([taken.shown for line in looks for taken in line])
+        beyond, label = _color.beyond(shown, ends), _color.label(first, quantity)
+        style = scale(ends, styles[0].table)
+        mark(color_bar(axes[0, -1], style, label, beyond, of=axes, text=text), first, quantity, ends)
     return Comparison(figure, axes, tuple(runs))
+
+
+def _as_they_are(
+    source: Any, parameter: object, values: object, times: Any
+) -> tuple[list[str], list[Any], list[float], list[list[Any]]]:
+    """Titles, runs, times, and the states of each run, of runs that are drawn as they are."""
+    if isinstance(source, Mapping):
+        named = {_check.text("source", name): run for name, run in source.items()}
+    else:
+        named = {f"run {k}": run for k, run in enumerate(source)}
+        kinds = [getattr(run, "_kind", "") for run in source]
+        if all(kinds) and len(set(kinds)) == len(kinds):
+            named = dict(zip(kinds, source, strict=True))
+    instants = [] if times is None else _instants(times)
+    rows = max(1, len(instants))
+    if not 1 <= len(named) * rows <= MOST:
+        raise ValueError(f"source, times: make {len(named) * rows} pictures; must be >= 1 and <= {MOST}")
+    states = []
+    for name, run in named.items():
+        series = not is_source(run) and hasattr(run, "at") and hasattr(run, "times")
+        if not series and not is_source(run):
+            raise _check.wrong_type(f"source[{name!r}]", run, "a simulation, a replay or a frame")
+        if not series and instants:
+            raise ValueError(
+                f"times = {_check.shown(times)}: must not be given with {name!r}, which is one state"
+            )
+        if series and not len(run):
+            raise ValueError(f"source[{name!r}] has no frames: must have at least one")
+        states.append([run.at(float(run.times[0]) + t) for t in instants] or [run[-1]] if series else [run])
+    for name, value in (("parameter", parameter), ("values", values)):
+        if value is not None:
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: must not be given with runs: they are drawn as they are"
+            )
+    dimensions = {line[0].dimension for line in states}
+    if len(dimensions) > 1:
+        raise ValueError("source: has runs in 2-D and 3-D; must be of one dimension")
+    return list(named), list(named.values()), instants, states
 
 
 def _maker(source: Any, parameter: str) -> Callable[[Any], Running]:
@@ -186,27 +268,33 @@ def _values(values: Any, rows: int) -> list[Any]:
 
 
 def _run(
-    runs: list[Any], instants: list[float], color: str, cut: Mapping[str, float] | None
+    runs: list[Any],
+    instants: list[float],
+    styles: list[Style],
+    views: list[Callable[[float], View]],
+    options: Mapping[str, Any],
 ) -> list[list[Look]]:
     """Run each to the times; what is to be seen there, by time and value."""
     looks: list[list[Look]] = [[] for _ in instants]
-    for run in runs:
+    for run, style, view in zip(runs, styles, views, strict=True):
         start = run.time
         for row, instant in zip(looks, instants, strict=True):
             if (duration := start + instant - run.time) > 0:
                 run.run(duration)
-            row.append(look(run, color, cut=cut))
+            row.append(look(run, style, view(run.time), options=options))
     return looks
 
 
-def _span(color: str, looks: list[list[Look]]) -> tuple[float, float]:
+def _span(color: str | None, looks: list[list[Look]]) -> tuple[float, float]:
+    if color is None:
+        return 0.0, 1.0
     spans = [_color.span(color, taken.shown) for line in looks for taken in line if len(taken.shown)]
     return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else (0.0, 1.0)
 
 
-def _shape(sim: Running, rows: int, columns: int) -> tuple[float, float]:
+def _shape(sim: Running, rows: int, columns: int, view: View) -> tuple[float, float]:
     """Inches of a figure whose pictures fit the domain."""
-    wide, high = framing.panel(sim.scene, border(sim), PANEL)
+    wide, high = framing.panel(sim.scene, border(sim), PANEL, view)
     width, height = wide * columns + 1, high * rows + 0.5
     shrink = min(1.0, LARGEST / width, LARGEST / height)
     return max(3.0, shrink * width), max(2.0, shrink * height)
@@ -217,14 +305,15 @@ def _label(
 ) -> None:
     """Values above the columns, with the parameter's name or, where there is no room, below it; times beside."""
     name, points = parameter.replace("_", " "), legible.points(size)
-    titles = [f"{name} = {_shown(value)}" for value in values]
+    titles = [f"{name} = {_shown(value)}" if name else _shown(value) for value in values]
     room = 0.8 * figure.bbox.width / figure.dpi / len(values)  # inches
     if max(map(len, titles)) * WIDE * points / 72 > room:
         titles = [_shown(value) for value in values]
-        figure.suptitle(name, fontsize=points)
+        if name:
+            figure.suptitle(name, fontsize=points)
     for one, title in zip(axes[0], titles, strict=True):
         one.set_title(title, fontsize=points)
-    for row, instant in zip(axes, instants, strict=True):
+    for row, instant in zip(axes, instants, strict=False):
         if len(instants) > 1:
             row[0].annotate(
                 f"t = {instant:.4g} s",

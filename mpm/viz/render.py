@@ -11,11 +11,17 @@ import numpy.typing as npt
 
 from mpm import _core
 from mpm.base import _check
+from mpm.scene.scene import Scene
 from mpm.solver.source import Source, is_source
 from mpm.viz import canvas, facets, framing, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
+from mpm.viz.discs import palette
+from mpm.viz.relief import Relief
+from mpm.viz.style import Color, Ink, Style
+from mpm.viz.surfaces import Surface
+from mpm.viz.view import Cameras, View, check_camera, moves
 
 Image = npt.NDArray[np.uint8]
 
@@ -23,7 +29,16 @@ Image = npt.NDArray[np.uint8]
 OVERSAMPLE = 2
 # A disc's radius over the distance of particles; more than half hides the gaps between jittered particles.
 COVER = {2: 0.95, 3: 0.75}
-SHADOW = np.array([0.80, 0.82, 0.86], dtype=np.float32)  # colour of the floor under material
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What a camera sees beside the material, and how it falls on a picture."""
+
+    view: View
+    camera: Camera
+    empty: Image  # without colliders, in fine pixels
+    relief: Relief | None  # of a 3-D scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +52,23 @@ class Shot:
     triangles: (
         npt.NDArray[np.int32] | None
     )  # (m, 3), rows of the corners, in space of a surface; None: particles
+    stand: Stand
     background: Image  # with the colliders
-    surfaces: Sequence[surfaces.Surface]  # of the colliders of a 3-D scene
+    surfaces: Sequence[Surface]  # of the colliders of a 3-D scene
 
 
 class Renderer:
     """Draws states of one simulation on the same canvas: particles, or the triangles of finite elements, in 3-D those
     of their surface; and colliders, in 3-D half transparent. For one thread at a time.
 
+    In 3-D the material reads as a solid: a surface through the particles is lit by the sky, as far as it is open, and
+    by a sun that casts soft shadows.
+
     Parameters
     ----------
     sim : Simulation or Frame
         Or another `mpm.solver.source.Source`.
-    color : str
+    color, cmap, background, camera, hide, cut
         As in `Simulation.plot`.
     limits : (float, float), optional
         Ends of the colour scale. Default: they grow with the values that were drawn (but for a few far off), so that
@@ -58,8 +77,6 @@ class Renderer:
         Width and height, even, from 64 to 4096. Default: as the domain needs, with about as many pixels as 960 x 720.
     annotate : bool
         Draw the time and the colour bar.
-    cut : mapping, optional
-        As in `Simulation.plot`.
     """
 
     _any_thread = True  # may another thread draw than the one that shoots?
@@ -68,62 +85,104 @@ class Renderer:
         self,
         sim: Source,
         *,
-        color: str = "speed",
+        color: Color = None,
+        cmap: object = None,
         limits: tuple[float, float] | None = None,
+        background: Ink | None = None,
+        camera: Cameras = None,
+        hide: str | Sequence[str] = (),
         size: tuple[int, int] | None = None,
         annotate: bool = True,
         cut: Mapping[str, float] | None = None,
     ) -> None:
         check_source(sim)
-        self.color = _color.check(sim, color)
-        self.label = _color.label(sim, self.color)
-        self.legend = _color.legend(sim, self.color)
-        self.scale = _color.Scale(self.color, _color.check_limits(limits))
+        self.style = Style.checked(
+            sim, color=color, cmap=cmap, limits=limits, background=background, hide=hide
+        )
+        self.color = self.style.quantity
+        self.label = "" if self.color is None else _color.label(sim, self.color)
+        self.legend = () if self.color is None else _color.legend(sim, self.color)
+        self.scale = _color.Scale(self.color or "", self.style.limits)
         self.annotate = _check.flag("annotate", annotate)
-        chosen = framing.fitted(sim.scene, self.annotate) if size is None else framing.check_size(size)
+        self.bar = self.annotate and self.color is not None
+        self.dimension = sim.dimension
+        self._view = check_camera(camera, sim.scene)
+        view = self._view(sim.time)
+        chosen = (
+            framing.fitted(sim.scene, self.annotate, view=view, bar=self.bar)
+            if size is None
+            else framing.check_size(size)
+        )
         self.width, self.height = chosen
         self.unit = framing.text_unit(*chosen)
-        self.dimension = sim.dimension
         self.cut = check_cut(cut, sim)
-        fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
-        left, top, right, bottom = framing.edges(self.width, self.height, self.annotate)
-        frame = (OVERSAMPLE * left, OVERSAMPLE * top, OVERSAMPLE * right, OVERSAMPLE * bottom)
-        scene = sim.scene
-        self.camera = Camera(scene.lower, scene.upper, scene.gravity, frame)
-        self.empty = canvas.background(self.camera, scene.lower, scene.upper, fine)
-        self.moving = False
-        self.background = halved(self.empty)
-        self.surfaces: Sequence[surfaces.Surface] = ()
-        if colliders := sim._posed():
-            self.moving = any(collider.moves for collider in colliders)
-            self.background, self.surfaces = self._place_colliders(sim)
+        self._colors = palette(self.style.table)
+        self._inks = canvas.inks_on(self.style.background)
+        self._stand = self._stand_at(view, sim.scene)
+        self.moving = any(collider.moves for collider in sim._posed())
+        self._backdrop = self._place_colliders(sim, self._stand)
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
-        self.floor = _Floor(self.camera) if sim.dimension == 3 else None
         self._skin = facets.Skin()
+
+    @property
+    def camera(self) -> Camera:
+        """Where the last state was seen from."""
+        return self._stand.camera
+
+    @property
+    def empty(self) -> Image:
+        """The picture without material and colliders, in fine pixels."""
+        return self._stand.empty
+
+    @property
+    def background(self) -> Image:
+        """The picture without material."""
+        return self._backdrop[0]
+
+    @property
+    def surfaces(self) -> Sequence[Surface]:
+        """Of the colliders of a 3-D scene."""
+        return self._backdrop[1]
 
     def frame(self, sim: Source) -> Image:
         """The current state, shape (height, width, 3)."""
         return self._draw(self._shoot(sim))
+
+    def _stand_at(self, view: View, scene: Scene) -> Stand:
+        edges = framing.edges(self.width, self.height, self.annotate, self.bar)
+        left, top, right, bottom = (OVERSAMPLE * edge for edge in edges)
+        camera = Camera(scene.lower, scene.upper, scene.gravity, (left, top, right, bottom), view)
+        fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
+        empty = canvas.background(camera, scene.lower, scene.upper, fine, self.style.background)
+        relief = None if self.dimension == 2 else Relief(camera, scene, (self.width, self.height), OVERSAMPLE)
+        return Stand(view, camera, empty, relief)
 
     def _shoot(self, sim: Source) -> Shot:
         """Copy from the current state what drawing needs."""
         check_source(sim)
         if sim.dimension != self.dimension:
             raise ValueError(f"sim is {sim.dimension}-D: must be {self.dimension}-D like the renderer's")
-        state = sim._state((self.color, "volume"))
-        x, volume, shown = state.fields["x"], state.fields["volume"], _color.values(state, self.color)
-        cells = sim._cells()
+        view = self._view(sim.time) if moves(self._view) else self._stand.view
+        if view != self._stand.view:
+            self._stand = self._stand_at(view, sim.scene)
+            self._backdrop = self._place_colliders(sim, self._stand)
+        elif self.moving:
+            self._backdrop = self._place_colliders(sim, self._stand)
+        state = sim._state((*self.style.fields, "volume"))
+        x, volume, shown = state.fields["x"], state.fields["volume"], self.style.shown(state)
+        cells, seen = sim._cells(), self.style.seen(state)
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
-            there = np.isfinite(x).all(axis=1)
-            x, shown = x[there], shown[there]
+            seen &= np.isfinite(x).all(axis=1)
         if self.cut and cells is None:
-            behind = self._behind(x)
-            x, shown = x[behind], shown[behind]
+            seen &= self._behind(x)
+        if cells is not None:
+            cells = cells[seen[cells].all(axis=1)] if not self.style.plain else cells
+        elif not seen.all():
+            x, shown = x[seen], shown[seen]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
-        placed = self._place_colliders(sim) if self.moving else (self.background, self.surfaces)
         triangles = None if cells is None else self._triangles(cells, x)
-        return Shot(sim.time, x, shown, spacing, triangles, *placed)
+        return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop)
 
     def _triangles(self, cells: npt.NDArray[Any], x: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """The triangles that are drawn: the cells themselves, or the surface of those that the cut leaves."""
@@ -143,58 +202,75 @@ class Renderer:
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
-        limits = self.scale.take(shot.shown)
-        if self.annotate:
+        limits = (0.0, 1.0) if self.color is None else self.scale.take(shot.shown)
+        if self.bar:
             self._label(shot.background, (limits, _color.beyond(shot.shown, limits)))
-        image = (self.canvas if self.annotate else shot.background).copy()
+        image = (self.canvas if self.bar else shot.background).copy()
         self._paint(image, shot, limits)
         if self.annotate:
             size = max(10, round(self.unit / 32))
-            canvas.write(image, f"t = {shot.time:.3f} s", (round(framing.MARGIN * self.unit), size), size)
+            place = (round(framing.MARGIN * self.unit), size)
+            canvas.write(image, f"t = {shot.time:.3f} s", place, size, self._inks.text)
         return image
 
-    def _place_colliders(self, sim: Source) -> tuple[Image, Sequence[surfaces.Surface]]:
+    def _place_colliders(self, sim: Source, stand: Stand) -> tuple[Image, Sequence[Surface]]:
         """Draw the colliders at their current poses on the background; in 3-D their surfaces, too."""
+        if not sim._posed():
+            return halved(stand.empty), ()
+        hidden = self.style.hidden_colliders
         if self.dimension == 2:
-            return halved(canvas.colliders(self.empty, sim, self.camera)), ()
-        found = surfaces.find(sim, self.camera, self.empty.shape[:2])
-        return halved(surfaces.draw(self.empty, found)), found
+            return halved(canvas.colliders(stand.empty, sim, stand.camera, hidden)), ()
+        found = surfaces.find(sim, stand.camera, stand.empty.shape[:2], hidden)
+        return halved(surfaces.draw(stand.empty, found)), found
 
     def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
         """Draw the colour bar, if the canvas lacks it."""
         if self.labelled is not None and self.labelled[0] is background and self.labelled[1] == scale:
             return
         self.canvas = background.copy()
-        canvas.color_bar(self.canvas, self.label, *scale, _color.whole(self.color, scale[0]))
+        numbers, table = _color.whole(self.color or "", scale[0]), self.style.table
+        canvas.color_bar(self.canvas, self.label, *scale, numbers, table, self._inks)
         if self.legend:
-            canvas.legend(self.canvas, self.legend, scale[0])
+            canvas.legend(self.canvas, self.legend, scale[0], table, self._inks.text)
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
         if not len(shot.x):
             return
-        column, row, near = self.camera.project(shot.x)
-        levels = _color.index(shot.shown, limits)
+        camera = shot.stand.camera
+        column, row, near = camera.project(shot.x)
+        levels = self.style.levels(shot.shown, limits)
         if near is None and shot.triangles is not None:
             column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
-            _core.paint_triangles(column, row, shot.triangles, levels, _color.TABLE, OVERSAMPLE, image)
+            _core.paint_triangles(column, row, shot.triangles, levels, self.style.table, OVERSAMPLE, image)
             return
-        if self.floor is not None:
-            casts = slice(None) if shot.triangles is None else np.unique(shot.triangles)
-            self.floor.darken(image, column[casts], row[casts], shot.x[casts], shot.spacing)
-        depth = None if near is None else near * np.float32(self.camera.scale)
+        depth = None if near is None else near * np.float32(camera.scale)
         size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
         if depth is not None and shot.triangles is not None:
             self._paint_surface(image, shot, column, row, depth, levels, size)
             return
-        radius = max(1.5, COVER[self.dimension] * shot.spacing * self.camera.scale)
+        radius = max(1.5, COVER[self.dimension] * shot.spacing * camera.scale)
         found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
-        if found is not None:
-            found.paint(image, levels, OVERSAMPLE)
-            if depth is not None and shot.surfaces:
-                front = found.front(depth)
-                for one in shot.surfaces:
-                    one.veil(image, found.window, front, OVERSAMPLE)
+        if found is None:
+            self._light(image, shot, None, shot.x)
+            return
+        found.paint(image, levels, OVERSAMPLE, self._colors)
+        if depth is None:
+            return
+        self._light(image, shot, (found, depth), shot.x)
+        if shot.surfaces:
+            front = found.front(depth)
+            for one in shot.surfaces:
+                one.veil(image, found.window, front, OVERSAMPLE)
+
+    def _light(self, image: Image, shot: Shot, found: Any, x: npt.NDArray[Any]) -> None:
+        """Light discs, and the ground that they cast shadows on."""
+        if shot.stand.relief is None or found is None:
+            return
+        depth, cover = shot.stand.relief.empty()
+        discs, near = found
+        discs.depths(np.ascontiguousarray(near, dtype=np.float32), OVERSAMPLE, depth, cover)
+        shot.stand.relief.shade(image, depth, cover, x, shot.spacing)
 
     def _paint_surface(
         self,
@@ -208,58 +284,29 @@ class Renderer:
     ) -> None:
         """The surface of tetrahedra, behind the colliders in front of it."""
         assert shot.triangles is not None
-        seen, light = facets.shading(np.asarray(shot.x, np.float64), shot.triangles, self.camera.rows)
+        x, camera = np.asarray(shot.x, np.float64), shot.stand.camera
+        seen, light = facets.shading(x, shot.triangles, camera.rows)
         corners = shot.triangles[seen]
-        found = facets.draw(column, row, depth, corners, levels, light[seen], size=size, fine=OVERSAMPLE)
+        found = facets.draw(
+            column,
+            row,
+            depth,
+            corners,
+            levels,
+            light[seen],
+            size=size,
+            fine=OVERSAMPLE,
+            table=self.style.table,
+        )
         if found is not None:
             found.paint(image, OVERSAMPLE)
+            if shot.stand.relief is not None:
+                near, cover = shot.stand.relief.empty()
+                found.depths(OVERSAMPLE, near, cover)
+                corners_of = x[np.unique(shot.triangles)]
+                shot.stand.relief.shade(image, near, cover, corners_of, shot.spacing, smooth=False)
             for one in shot.surfaces:
                 one.veil(image, found.window, found.near, OVERSAMPLE)
-
-
-class _Floor:
-    """The shadow that material casts straight down."""
-
-    STEP = 2 * OVERSAMPLE  # a quarter of the resolution is enough for something blurred
-    BLUR = (4, 6)
-
-    def __init__(self, camera: Camera) -> None:
-        self.up, self.level = camera.order[2], camera.floor
-        self.scale = camera.scale
-        self.fall = camera.scale * float(camera.rows[1, self.up])  # pixels of the picture per metre of height
-
-    def darken(
-        self,
-        image: Image,
-        column: npt.NDArray[Any],
-        row: npt.NDArray[Any],
-        x: npt.NDArray[Any],
-        spacing: float,
-    ) -> None:
-        """Darken the image under particles (column, row) at x."""
-        ground = row + np.float32(self.fall) * (x[:, self.up] - self.level).astype(np.float32)
-        height, width = image.shape[0] // 2, image.shape[1] // 2
-        inside = (column >= 0) & (column < width * self.STEP) & (ground >= 0) & (ground < height * self.STEP)
-        if not inside.all():
-            column, ground = column[inside], ground[inside]
-        if not len(column):
-            return
-        c, r = (
-            (column / np.float32(self.STEP)).astype(np.intp),
-            (ground / np.float32(self.STEP)).astype(np.intp),
-        )
-        blur = (max(1, round(spacing * self.scale / self.STEP)), *self.BLUR)
-        reach = sum(blur)
-        left, top = max(int(c.min()) - reach, 0), max(int(r.min()) - reach, 0)
-        right, bottom = min(int(c.max()) + reach + 1, width), min(int(r.max()) + reach + 1, height)
-        cover = np.zeros((bottom - top, right - left), dtype=np.float32)
-        cover.ravel()[(r - top) * cover.shape[1] + (c - left)] = 1  # one index is faster than two
-        for half in blur:
-            cover = _box_blur(cover, half)
-        cover = np.minimum(cover * np.float32(1.6), 1).repeat(2, axis=0).repeat(2, axis=1)
-        part = image[2 * top : 2 * bottom, 2 * left : 2 * right]
-        for k, shadow in enumerate(SHADOW):  # one colour at a time, because an axis of length 3 is slow
-            part[..., k] = part[..., k] * (1 - (1 - shadow) * cover)
 
 
 def halved(fine: Image) -> Image:
@@ -271,15 +318,6 @@ def halved(fine: Image) -> Image:
         for j in range(OVERSAMPLE):
             total += fine[i::OVERSAMPLE, j::OVERSAMPLE]
     return ((total + OVERSAMPLE**2 // 2) // OVERSAMPLE**2).astype(np.uint8)
-
-
-def _box_blur(image: npt.NDArray[np.float32], half: int) -> npt.NDArray[np.float32]:
-    """Moving averages of 2·half + 1 pixels along both axes."""
-    wide = 2 * half + 1
-    for _ in range(2):
-        total = np.cumsum(np.pad(image, ((half + 1, half), (0, 0))), axis=0, dtype=np.float32)
-        image = ((total[wide:] - total[:-wide]) / np.float32(wide)).T
-    return image
 
 
 def check_source(sim: object) -> None:

@@ -12,8 +12,7 @@ from mpm.base._check import FloatArray
 from mpm.scene.colliders import Placed
 from mpm.solver.source import Source
 from mpm.viz import canvas
-from mpm.viz import color as _color
-from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, check_source, halved
+from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, Stand, check_source, halved
 
 SURFACE_CELLS = (
     96  # along the longest side of the domain, of the lattice in which colliders' surfaces are found
@@ -27,7 +26,7 @@ class SolidRenderer(Renderer):
 
     Parameters
     ----------
-    sim, color, limits, size, annotate
+    sim, color, cmap, limits, background, camera, hide, size, annotate, cut
         As of `Renderer`.
 
     Raises
@@ -44,10 +43,11 @@ class SolidRenderer(Renderer):
         super().__init__(sim, **options)
         self._lower, self._upper = sim.scene.lower, sim.scene.upper
 
-    def _place_colliders(self, sim: Source) -> tuple[Image, tuple[()]]:
+    def _place_colliders(self, sim: Source, stand: Stand) -> tuple[Image, tuple[()]]:
         lower, upper = sim.scene.lower, sim.scene.upper
-        self._surfaces = [self._surface(collider, lower, upper) for collider in sim._posed()]
-        return self.background, ()  # they are drawn with the particles
+        posed = [one for one in sim._posed() if one.collider.name not in self.style.hidden_colliders]
+        self._surfaces = [self._surface(collider, lower, upper) for collider in posed]
+        return halved(stand.empty), ()  # they are drawn with the particles
 
     def _surface(self, collider: Placed, lower: FloatArray, upper: FloatArray) -> Any:
         """The surface where the distance is zero, within the domain."""
@@ -60,15 +60,12 @@ class SolidRenderer(Renderer):
         cloud = None
         if len(shot.x):
             x = shot.x.astype(np.float64)
-            if self.floor is not None:
-                column, row, _ = self.camera.project(x)
-                self.floor.darken(image, column, row, x, shot.spacing)
             if shot.triangles is None:
                 cloud = self._pyvista.PolyData(x)
             else:
                 faces = np.pad(shot.triangles, ((0, 0), (1, 0)), constant_values=3)
                 cloud = self._pyvista.PolyData(x, faces=faces.ravel())
-            cloud["ink"] = _color.TABLE[_color.index(shot.shown, limits)]
+            cloud["ink"] = self.style.table[self.style.levels(shot.shown, limits)]
         seen = self._seen(cloud, 2 * COVER[3] * shot.spacing * self.camera.scale)
         cover = seen[..., 3:].astype(np.float32) / 255
         image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)

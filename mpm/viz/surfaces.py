@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -103,11 +103,13 @@ def _part(
     return slice(top - window[1], bottom - window[1]), slice(left - window[0], right - window[0])
 
 
-def find(sim: Source, camera: Camera, shape: tuple[int, int]) -> list[Surface]:
+def find(sim: Source, camera: Camera, shape: tuple[int, int], hidden: Collection[str] = ()) -> list[Surface]:
     """The surfaces of the colliders of a 3-D scene in an image (height, width)."""
     height, width = shape
     surfaces = []
     for collider in sim._posed():
+        if collider.collider.name in hidden:
+            continue
         x, normal, spacing = points(collider.distance, sim.scene.lower, sim.scene.upper)
         column, row, near = camera.project(x)
         assert near is not None
