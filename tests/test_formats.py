@@ -308,9 +308,13 @@ def test_names_as_long_as_they_may_be(tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted(path.name for path in paths)
 
 
-def test_a_directory_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"pattern = .*nowhere"):
-        mpm.export(make(2), tmp_path / "nowhere" / "a.ply")
+def test_a_directory_is_made(tmp_path):
+    mpm.export(make(2), tmp_path / "new" / "folder" / "a.ply")
+    mpm.export(make(2), tmp_path / "totals" / "a.csv")
+    assert (tmp_path / "new" / "folder" / "a.ply").stat().st_size and (tmp_path / "totals" / "a.csv").exists()
+    with pytest.raises(ValueError, match="pattern"):
+        mpm.export(make(2), tmp_path / "other" / "a.xyz")
+    assert not (tmp_path / "other").exists()  # nothing is made for a wrong name
 
 
 def test_a_number_that_the_format_cannot_hold(tmp_path):

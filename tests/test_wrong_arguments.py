@@ -43,6 +43,7 @@ from wrong_arguments import (
     ROWS,
     SIM,
     SIZE,
+    SKIN,
     STYLE,
     TARGETS,
     WATER,
@@ -50,6 +51,7 @@ from wrong_arguments import (
     M,
     P,
     S,
+    solid,
 )
 
 # fmt: off
@@ -110,8 +112,10 @@ METHODS = {
                           {"path": [*FILE, "a.h5"], "fps": POSITIVE, "fields": FIELDS,
                            "compression": [*WHOLE, 10]}),
     "export": (lambda c, **k: mpm.export(**{"source": c.sim, "pattern": c.folder / "b.ply", **k}), {},
-               {"source": [*SIM, np.zeros((3, 2))], "pattern": [*FILE, "a.obj", "{x}.ply", "{}{}.ply", "{.ply"],
-                "fields": FIELDS, "progress": FLAG}),
+               {"source": [*SIM, np.zeros((3, 2))], "pattern": [*NO_PATH, "a.xyz", "{x}.ply", "{}{}.ply", "{.ply"],
+                "fields": FIELDS, "progress": FLAG, "surface": [3, "yes", True, {"w": 1}]}),
+    **{f"{method}.surface": (lambda c, **k: solid().surface(**k), {}, SKIN)
+       for method in ("Simulation", "sph.Simulation", "fem.Simulation")},
     "Particles.add_field": (lambda c, **k: c.sim.particles.add_field(**k), {"name": "own"},
                             {"name": [*NAME[:4], "a b", "2d", "_a", "ä", "x", "Jp", "speed", "row", "delete", "a" * 32],
                              "rank": [*NAME, "matrix"], "unit": [1, None, "", "a" * 16], "initial": NUMBER}),
@@ -293,7 +297,20 @@ def test_there_are_enough_cases():
 # --- completeness ------------------------------------------------------------------------------------------------
 
 # Made by the package; their constructors are no business of a user.
-RESULTS = (Body, Frame, Grid, History, Particles, Recording, Replay, Totals, viz.Picture, P.Fit, P.Response)
+RESULTS = (
+    Body,
+    Frame,
+    Grid,
+    History,
+    Particles,
+    Recording,
+    Replay,
+    Totals,
+    viz.Picture,
+    viz.Surface,
+    P.Fit,
+    P.Response,
+)
 RESULTS += (
     integrators.Method,
     integrators.OscillatorRun,

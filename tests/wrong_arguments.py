@@ -2,6 +2,7 @@
 ...), and `TARGETS`, a table of the kinds of the parameters of functions and classes.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -49,7 +50,29 @@ STYLE = {
     "camera": [3, "front", (1, 2), {"zoom": 0}, {"zoom": "a"}, {"target": (0, 0, 0)}, {"eye": (1, 1)}, {"w": 1},
                lambda t: 3],
     "hide": [3, "nobody", [3], ["nobody"], None],
+    "surface": [3, "yes", True, {"w": 1}, {"radius": 0}, {"smoothing": -1}],
 }
+SKIN = {"body": [*(v for v in NAME if v is not None), 3, ["nobody"], []],
+        "radius": [v for v in POSITIVE if v is not None], "smoothing": [*WHOLE, 51],
+        "values": [v for v in NAME if v is not None]}
+
+
+@functools.cache
+def solid():
+    """A cube of finite elements, which has a surface without an extra."""
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(S.Box((0.25, 0.25, 0.25), (0.75, 0.75, 0.75)), M.NeoHookean(E=1e4, nu=0.3, density=1000))
+    return mpm.fem.Simulation(scene, spacing=0.25, threads=1)
+
+
+def solid_frame(c):
+    """It, recorded."""
+    path = c.folder.parent / "solid.vtkhdf"
+    if not path.exists():
+        solid().record(path, fps=1).close()
+    return mpm.replay(path)[0]
+
+
 CUT = [3, "y", ["y"], {"w": 0.5}, {"y": 0.5}, {"y": "a"}]  # of a 2-D scene
 LIMITS = ["ab", 1.0, {}, (1,), (1, 2, 3), (2, 1), (1, 1), (0, NAN), (-INF, 0), ("a", "b")]
 SIZE = [1, "ab", (1,), (64, 64, 3), (64.0, 64), (65, 64), (0, 64), (10**6, 64), (True, 64), (NAN, 64)]
@@ -494,6 +517,9 @@ TARGETS = {
                                 {"name": [*NAME, "fixd"], "x": [*ROWS, [(1, 2, 3)]]}),
     "Frame.plot": (lambda c, **k: c.frames[0].plot(**{"ax": c.ax, **k}), {},
                    {**INTO, "color": PLAIN_COLOR, "limits": LIMITS, **STYLE, "renderer": RENDERER, "cut": CUT}),
+    "Frame.surface": (lambda c, **k: solid_frame(c).surface(**k), {}, SKIN),
+    "Surface.save": (lambda c, **k: solid_frame(c).surface().save(**{"path": c.folder / "s.obj", **k}), {},
+                         {"path": [*FILE, "a.png"]}),
     "Replay.at": (lambda c, **k: c.frames.at(**k), {"time": 0.0}, {"time": [*NUMBER, -1.0, 1e9]}),
     "Replay.plot": (lambda c, **k: c.frames.plot(**{"i": 0, "ax": c.ax, **k}), {},
                     {"i": ["0", None, 0.0, [0], 99, -99, True], **INTO, "color": PLAIN_COLOR, "limits": LIMITS,

@@ -30,7 +30,7 @@ from mpm.solver.totals import Recorded
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mpm.viz import Picture
+    from mpm.viz import Picture, Surface
     from mpm.viz.style import Color, Ink
     from mpm.viz.view import Cameras
 
@@ -204,6 +204,7 @@ class Frame(_Recorded):
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
@@ -221,9 +222,24 @@ class Frame(_Recorded):
             background=background,
             camera=camera,
             hide=hide,
+            surface=surface,
             renderer=renderer,
             cut=cut,
         )
+
+    @_check.options
+    def surface(
+        self,
+        *,
+        body: str | Sequence[str] | None = None,
+        radius: float | None = None,
+        smoothing: int = 3,
+        values: str | None = None,
+    ) -> Surface:
+        """The surface of bodies: as `Simulation.surface`, of what was recorded."""
+        from mpm.viz import isosurface
+
+        return isosurface.find(self, body=body, radius=radius, smoothing=smoothing, values=values)
 
     def _state(self, names: Sequence[str]) -> State:
         """The contents of the file for this frame."""
@@ -358,6 +374,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
@@ -376,7 +393,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             or `cmap`, the default is the speed if that is known, else the material.
         limits : (float, float), optional
             Ends of the colour scale; default: the smallest and largest value.
-        cmap, background, camera, hide, renderer, cut
+        cmap, background, camera, hide, surface, renderer, cut
             As in `Simulation.plot`.
 
         Returns
@@ -399,6 +416,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             background=background,
             camera=camera,
             hide=hide,
+            surface=surface,
             renderer=renderer,
             cut=cut,
         )
@@ -415,6 +433,7 @@ class Replay(_Recorded, _check.Strict, Closing):
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
@@ -430,7 +449,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             Frames per second of the movie, played with 10 to 60; default: those of the recording, which is real time
             within that range. A smaller `fps` slows it down: a recording with 800 per second played with 20 is 40
             times slower than the motion.
-        color, cmap, limits, background, camera, hide
+        color, cmap, limits, background, camera, hide, surface
             As in `plot`; the limits grow with the values so far.
         size : (int, int), optional
             Width and height in pixels, even. Default: as the domain needs, with about as many pixels as 960 x 720.
@@ -455,6 +474,7 @@ class Replay(_Recorded, _check.Strict, Closing):
             background=background,
             camera=camera,
             hide=hide,
+            surface=surface,
             size=size,
             renderer=renderer,
             cut=cut,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mpm.handles.replay import Replay
     from mpm.io.trajectory import Recording
-    from mpm.viz import Picture
+    from mpm.viz import Picture, Surface
     from mpm.viz.style import Color, Ink
     from mpm.viz.view import Cameras
 
@@ -77,6 +77,7 @@ class Solver(SolverBase, abstract=True):
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
     ) -> Picture:
@@ -119,6 +120,9 @@ class Solver(SolverBase, abstract=True):
         hide : str or sequence of str, optional
             Bodies, materials and colliders that are not drawn, by the names of bodies and colliders and of the
             classes of materials.
+        surface : bool or mapping
+            Draw the particles of a 3-D scene as closed surfaces, one for each colour; or a mapping with the options
+            ``radius`` and ``smoothing`` of `surface`. Needs the extra ``surface``.
         renderer : {"builtin", "pyvista"}
             The renderer of 3-D scenes: our own, fast; or PyVista, with lit spheres among translucent colliders, which
             needs the extra ``3d`` and a second or two. 2-D scenes need ``"builtin"``.
@@ -144,6 +148,7 @@ class Solver(SolverBase, abstract=True):
             background=background,
             camera=camera,
             hide=hide,
+            surface=surface,
             renderer=renderer,
             cut=cut,
         )
@@ -161,6 +166,7 @@ class Solver(SolverBase, abstract=True):
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
         cut: Mapping[str, float] | None = None,
@@ -178,7 +184,7 @@ class Solver(SolverBase, abstract=True):
         duration, fps : float
             As in `frames`. Movies play in real time if 10 <= fps <= 60, otherwise at the nearer of the two rates,
             slowed down or sped up.
-        color, cmap, background, camera, hide
+        color, cmap, background, camera, hide, surface
             As in `plot`.
         limits : (float, float), optional
             Ends of the colour scale. Default: from 0 or the smallest to the largest value so far, without a few
@@ -203,11 +209,59 @@ class Solver(SolverBase, abstract=True):
             background=background,
             camera=camera,
             hide=hide,
+            surface=surface,
             size=size,
             renderer=renderer,
             cut=cut,
             progress=progress,
         )
+
+    @_check.options
+    def surface(
+        self,
+        *,
+        body: str | Sequence[str] | None = None,
+        radius: float | None = None,
+        smoothing: int = 3,
+        values: str | None = None,
+    ) -> Surface:
+        """The surface of bodies of a 3-D scene, as closed triangles; of particles it needs the extra ``surface``.
+
+        A lattice takes the volumes of the particles by quadratic B-splines, and `pysplashsurf` makes triangles of it by
+        marching cubes (Lorensen and Cline 1987), where the surface encloses the volume of the particles: to 2 % or
+        better, unless they are scattered. Particles that are farther from each other than `radius` have no surface.
+        Finite elements have that of their mesh.
+
+        Parameters
+        ----------
+        body : str or sequence of str, optional
+            Names of the bodies. Default: all.
+        radius : float, optional
+            How far a particle reaches [m], > 0: 1.5 cells of the lattice. A smaller one shows more detail, and makes
+            more triangles. Default: 1.05 times the median distance of particles.
+        smoothing : int
+            Passes of a filter over the lattice, 0 to 50, each with a variance of half a squared cell.
+        values : str, optional
+            A quantity or a field with one value per particle, or a vector, whose magnitude is taken: the mean at the
+            vertices, by the weights of the lattice.
+
+        Returns
+        -------
+        mpm.viz.Surface
+            With ``vertices`` (n, 3) [m], ``triangles`` (m, 3), ``values`` (n,) or None, ``volume``, ``area``,
+            ``watertight``, and ``save(path)`` to ``.obj``, ``.stl``, ``.ply`` or ``.vtp``. `mpm.export` writes one per
+            frame of a recording.
+
+        Raises
+        ------
+        ValueError
+            The scene is 2-D, or an argument is out of range.
+        ImportError
+            The extra is not installed.
+        """
+        from mpm.viz import isosurface
+
+        return isosurface.find(self, body=body, radius=radius, smoothing=smoothing, values=values)
 
     def view(self) -> later.Viewer:
         """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""

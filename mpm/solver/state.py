@@ -42,7 +42,7 @@ class State:
     out_of_plane : mapping
         The zz components of 2-D tensors, where they are not 0.
     cells : ndarray or None
-        The rows of the corners (m, d + 1) of triangles or tetrahedra, whose nodes the particles are.
+        The rows of the corners (m, 3) of triangles or (m, 4) of tetrahedra, whose nodes the particles are.
     """
 
     time: float
@@ -65,7 +65,7 @@ class State:
 
     def faces(self) -> Array | None:
         """The corners (k, 3) of the triangles; of tetrahedra, those on the surface, counter-clockwise from outside."""
-        if self.cells is None or self.dimension == 2:
+        if self.cells is None or self.cells.shape[1] == 3:
             return self.cells
         return surface(self.cells)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mpm.base import _check
 from mpm.viz.curves import plot_history
 from mpm.viz.figures import Picture, plot
+from mpm.viz.isosurface import Surface
 from mpm.viz.movie import MovieWriter, contact_sheet, movie, save_image
 from mpm.viz.render import Renderer
 
@@ -12,6 +13,7 @@ __all__ = [
     "MovieWriter",
     "Picture",
     "Renderer",
+    "Surface",
     "contact_sheet",
     "movie",
     "plot",

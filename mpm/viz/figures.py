@@ -21,7 +21,7 @@ from mpm.viz import color as _color
 from mpm.viz import framing, legible
 from mpm.viz.camera import WHOLE
 from mpm.viz.canvas import inks_on
-from mpm.viz.render import Image, Renderer, check_cut, check_source
+from mpm.viz.render import Image, Renderer, check_cut, check_source, check_surface
 from mpm.viz.solid import renderer_of
 from mpm.viz.style import Color, Ink, Style, Table
 from mpm.viz.view import Cameras, View, check_camera
@@ -130,6 +130,7 @@ def plot(
     background: Ink | None = None,
     camera: Cameras = None,
     hide: str | Sequence[str] = (),
+    surface: bool | Mapping[str, Any] = False,
     renderer: str = "builtin",
     cut: Mapping[str, float] | None = None,
 ) -> Picture:
@@ -138,6 +139,7 @@ def plot(
     style = Style.checked(sim, color=color, cmap=cmap, limits=limits, background=background, hide=hide)
     view = check_camera(camera, sim.scene)(sim.time)
     check_cut(cut, sim)
+    check_surface(surface, sim)
     chosen_size = check_figsize(figsize, ax)
     axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim), view))
     options = {
@@ -146,6 +148,7 @@ def plot(
         "background": background,
         "camera": camera,
         "hide": hide,
+        "surface": surface,
         "cut": cut,
     }
     seen = look(sim, style, view, drawn_by, options)

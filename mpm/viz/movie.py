@@ -191,6 +191,7 @@ def movie(
     background: Ink | None = None,
     camera: Cameras = None,
     hide: str | Sequence[str] = (),
+    surface: bool | Mapping[str, Any] = False,
     size: tuple[int, int] | None = None,
     renderer: str = "builtin",
     cut: Mapping[str, float] | None = None,
@@ -206,6 +207,7 @@ def movie(
         background=background,
         camera=camera,
         hide=hide,
+        surface=surface,
         size=size,
         cut=cut,
     )

@@ -24,7 +24,7 @@ from mpm.viz.figures import (
     new_figure,
     scale,
 )
-from mpm.viz.render import check_cut, check_source
+from mpm.viz.render import check_cut, check_source, check_surface
 from mpm.viz.solid import renderer_of
 from mpm.viz.style import Color, Ink, Style
 from mpm.viz.view import Cameras, View, check_camera
@@ -62,6 +62,7 @@ def compare_plot(
     background: Ink | None = None,
     camera: Cameras = None,
     hide: str | Sequence[str] = (),
+    surface: bool | Mapping[str, Any] = False,
     cut: Mapping[str, float] | None = None,
     figsize: tuple[float, float] | None = None,
     figure: Figure | None = None,
@@ -85,7 +86,7 @@ def compare_plot(
     times : float or sequence of float
         When pictures are taken [s], ascending, after the begin of each run. Of runs only for replays, of which the
         nearest frames are drawn; by default the last ones.
-    color, cmap, limits, background, camera, hide, cut
+    color, cmap, limits, background, camera, hide, surface, cut
         As in `Simulation.plot`. Default of the limits: those of all pictures.
     figsize : (float, float), optional
         Width and height of a new figure [inches]. Default: as the domain needs.
@@ -126,6 +127,7 @@ def compare_plot(
         "background": background,
         "camera": camera,
         "hide": hide,
+        "surface": surface,
         "cut": cut,
     }
     styles, views = [], []
@@ -135,6 +137,7 @@ def compare_plot(
         styles.append(Style.checked(run, **words))
         views.append(check_camera(camera, run.scene))
         check_cut(cut, run)
+        check_surface(surface, run)
     quantity = styles[0].quantity
     if advance:
         looks = _run(runs, instants, styles, views, options)

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from mpm import _core
 from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.scene.scene import Scene
 from mpm.solver.source import Source, is_source
-from mpm.viz import canvas, facets, framing, surfaces
+from mpm.solver.state import State
+from mpm.viz import canvas, facets, framing, isosurface, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
@@ -68,7 +70,7 @@ class Renderer:
     ----------
     sim : Simulation or Frame
         Or another `mpm.solver.source.Source`.
-    color, cmap, background, camera, hide, cut
+    color, cmap, background, camera, hide, surface, cut
         As in `Simulation.plot`.
     limits : (float, float), optional
         Ends of the colour scale. Default: they grow with the values that were drawn (but for a few far off), so that
@@ -91,6 +93,7 @@ class Renderer:
         background: Ink | None = None,
         camera: Cameras = None,
         hide: str | Sequence[str] = (),
+        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         annotate: bool = True,
         cut: Mapping[str, float] | None = None,
@@ -106,6 +109,7 @@ class Renderer:
         self.annotate = _check.flag("annotate", annotate)
         self.bar = self.annotate and self.color is not None
         self.dimension = sim.dimension
+        self._around = check_surface(surface, sim)
         self._view = check_camera(camera, sim.scene)
         view = self._view(sim.time)
         chosen = (
@@ -169,7 +173,9 @@ class Renderer:
             self._backdrop = self._place_colliders(sim, self._stand)
         elif self.moving:
             self._backdrop = self._place_colliders(sim, self._stand)
-        state = sim._state((*self.style.fields, "volume"))
+        names = (*self.style.fields, "volume", *(() if self._around is None else isosurface.fields_of(sim)))
+        state = sim._state(tuple(dict.fromkeys(names)))
+        self._kinds = sim._kinds()
         x, volume, shown = state.fields["x"], state.fields["volume"], self.style.shown(state)
         cells, seen = sim._cells(), self.style.seen(state)
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
@@ -181,8 +187,33 @@ class Renderer:
         elif not seen.all():
             x, shown = x[seen], shown[seen]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
+        if cells is None and self._around is not None and len(x):
+            return Shot(sim.time, *self._wrapped(state, seen, x, shown), self._stand, *self._backdrop)
         triangles = None if cells is None else self._triangles(cells, x)
         return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop)
+
+    def _wrapped(
+        self, state: State, seen: npt.NDArray[np.bool_], x: npt.NDArray[Any], shown: npt.NDArray[Any]
+    ) -> tuple[FloatArray, npt.NDArray[Any], float, npt.NDArray[np.int32]]:
+        """Vertices, what their colours mean, the distance of particles, and the triangles of the surface around
+        particles; of bodies with different colours, one each."""
+        filled = isosurface.volumes(state, self._kinds)[seen]
+        x = np.asarray(x, dtype=np.float64)
+        parts = [np.ones(len(x), dtype=bool)]
+        if self.color is None:
+            parts = [shown == ink for ink in np.unique(shown)]
+        vertices, values, triangles, count = [], [], [], 0
+        for part in parts:
+            given = None if self.color is None else np.asarray(shown[part], dtype=np.float64)
+            found = isosurface.around(x[part], filled[part], shown=given, **(self._around or {}))
+            vertices.append(found.vertices)
+            plain = np.full(len(found.vertices), shown[part][0], dtype=shown.dtype)
+            values.append(plain if found.values is None else found.values)
+            triangles.append(found.triangles + count)
+            count += len(found.vertices)
+        spacing = float(np.median(filled)) ** (1 / 3)
+        corners = np.ascontiguousarray(np.concatenate(triangles), dtype=np.int32)
+        return np.concatenate(vertices), np.concatenate(values), spacing, corners
 
     def _triangles(self, cells: npt.NDArray[Any], x: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
         """The triangles that are drawn: the cells themselves, or the surface of those that the cut leaves."""
@@ -304,7 +335,9 @@ class Renderer:
                 near, cover = shot.stand.relief.empty()
                 found.depths(OVERSAMPLE, near, cover)
                 corners_of = x[np.unique(shot.triangles)]
-                shot.stand.relief.shade(image, near, cover, corners_of, shot.spacing, smooth=False)
+                shot.stand.relief.shade(
+                    image, near, cover, corners_of, shot.spacing, smooth=self._around is not None
+                )
             for one in shot.surfaces:
                 one.veil(image, found.window, found.near, OVERSAMPLE)
 
@@ -333,6 +366,16 @@ def check_image(name: str, image: object) -> Image:
         allowed = "uint8 of shape (height, width, 3)"
         raise ValueError(f"{name} is {image.dtype} of shape {image.shape}: must be {allowed}")
     return image
+
+
+def check_surface(surface: object, sim: Source) -> dict[str, Any] | None:
+    """Options of the surface that is drawn in place of particles, or None."""
+    options = isosurface.check_options(surface)
+    if options is not None and sim.dimension == 2:
+        raise ValueError(f"surface = {_check.shown(surface)}: must be False in 2-D, where areas are filled")
+    if options is not None and sim._cells() is None:
+        _check.extra("pysplashsurf", "surfaces of particles need pysplashsurf", "surface")
+    return options
 
 
 def check_cut(cut: object, sim: Source) -> tuple[tuple[int, float], ...]:

@@ -26,7 +26,7 @@ class SolidRenderer(Renderer):
 
     Parameters
     ----------
-    sim, color, cmap, limits, background, camera, hide, size, annotate, cut
+    sim, color, cmap, limits, background, camera, hide, surface, size, annotate, cut
         As of `Renderer`.
 
     Raises

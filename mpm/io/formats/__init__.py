@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from mpm.base import _check, files, paths
 from mpm.errors import FileFormatError
-from mpm.io.formats import bgeo, csv, geo, npz, ply, vtp
+from mpm.io.formats import bgeo, csv, geo, npz, obj, ply, stl, vtp
 from mpm.io.formats.integers import Array
 from mpm.solver.state import State
 
@@ -20,6 +20,14 @@ WRITERS: dict[str, Callable[[BinaryIO, State], None]] = {
     ".ply": ply.write,
     ".vtp": vtp.write,
 }
+
+MESHES: dict[str, Callable[[BinaryIO, State], None]] = {
+    ".obj": obj.write,
+    ".ply": ply.write,
+    ".stl": stl.write,
+    ".vtp": vtp.write,
+}
+"""Formats of triangles."""
 
 READERS: dict[str, Callable[[bytes], dict[str, Array]]] = {
     ".bgeo": bgeo.read,
