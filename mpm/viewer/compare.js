@@ -3,8 +3,9 @@
 const COMPARED = 4; // values at most
 
 class Comparison {
-  constructor(find, send, fail) {
-    Object.assign(this, { find, send, fail, state: null });
+  constructor(find, picture, send, fail) {
+    Object.assign(this, { find, picture, send, fail, state: null });
+    picture.onFit = () => this.place();
     const part = (name) => find(`[data-part=${name}]`);
     this.section = part("compare");
     this.list = part("parameter");
@@ -36,14 +37,23 @@ class Comparison {
       ? `The runs differ in ${state.comparison.name.replaceAll("_", " ")} alone; everything else is as in the settings.`
       : "One clock and one picture for all: settings of the domain and of the run are the same for all runs. Reset with other values to change them.";
     this.names.hidden = !labels.length;
-    this.names.style.gridTemplateColumns = `repeat(${fields(labels.length)[0]}, minmax(0, 1fr))`;
-    this.names.classList.toggle("mpm-four", labels.length === 4);
     this.names.replaceChildren(...labels.map((text) => {
       const field = document.createElement("div"), name = document.createElement("span");
       name.textContent = text;
       field.append(name);
       return field;
     }));
+    this.place();
+  }
+
+  // The names stand in the fields of the picture.
+  place() {
+    const { across } = this.picture;
+    this.names.style.gridTemplateColumns = `repeat(${across}, minmax(0, 1fr))`;
+    [...this.names.children].forEach((field, k) => {
+      field.classList.toggle("mpm-beside", k % across > 0);
+      field.classList.toggle("mpm-below", k >= across);
+    });
   }
 
   // Values to begin with: words as they are listed; half, once and twice a number.

@@ -62,8 +62,16 @@ const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8],
 const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
 const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
 
-// How many fields there are beside and below one another, for some runs.
-const fields = (runs) => (runs === 4 ? [2, 2] : [Math.max(1, runs), 1]);
+// How many fields there are beside and below one another for some runs, each `shape` times as wide as high: those in
+// which the runs are largest.
+function fields(runs, shape, width, height) {
+  let best = [1, Math.max(1, runs)], largest = 0;
+  for (let across = 1; across <= runs; across++) {
+    const down = Math.ceil(runs / across), size = Math.min(width / across / shape, height / down);
+    if (size > largest) [best, largest] = [[across, down], size];
+  }
+  return best;
+}
 
 class Picture {
   // `onChange` is called when the mouse has changed what is seen: to draw again.
@@ -71,6 +79,7 @@ class Picture {
     this.canvas = canvas;
     this.onChange = onChange;
     this.onTurn = () => {};
+    this.onFit = () => {}; // the fields have changed
     this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
@@ -107,6 +116,7 @@ class Picture {
     if (place === this.place) return;
     this.place = place;
     this.parts = [];
+    this.runs = []; // of the frame that was for another place
     this.colliders = { faces: 0, lines: 0 };
     this.look();
     this.fillDomain();
@@ -126,14 +136,17 @@ class Picture {
   // The shape of the canvas is that of a 2-D domain, or of several side by side; within limits.
   fit() {
     const one = this.flat ? (1.04 * this.extent[0]) / this.extent[1] : 4 / 3;
+    // As in the style: the picture takes the width, and 70 % of the height of the window at most.
+    const before = `${this.across} ${this.down}`;
+    [this.across, this.down] = fields(this.runs.length, one, this.canvas.clientWidth || 1, 0.7 * window.innerHeight);
     this.canvas.style.aspectRatio = Math.min(3.2, Math.max(1, (one * this.across) / this.down));
+    if (before !== `${this.across} ${this.down}`) this.onFit();
   }
 
   // One buffer straight from the message, see Session.
   fill(parts, runs, data) {
     this.parts = parts;
     this.runs = runs;
-    [this.across, this.down] = fields(runs.length);
     this.fit();
     this.data = data;
     const gl = this.gl;
@@ -217,7 +230,8 @@ class Picture {
 
   // Pixels of the page per particle.
   diameter() {
-    return Math.max(1.5, (1.25 * this.runs[0].spacing * this.fitting() * this.zoom) / this.ratio());
+    const spacing = this.runs.length ? this.runs[0].spacing : 0;
+    return Math.max(1.5, (1.25 * spacing * this.fitting() * this.zoom) / this.ratio());
   }
 
   // The vertex of the particle at a place of the page, in 3-D the nearest to the eye; null where there is none.

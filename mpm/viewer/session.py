@@ -138,6 +138,9 @@ class Session:
         """Answer a browser. Never raises: what went wrong is told to the browser."""
         self._guarded(lambda: self._do(message))
         self._guarded(self._answer)
+        if self._playing and self._frame_due and not self._under_way:
+            self._playing = False  # there is no picture that a page could draw
+            self._guarded(lambda: self._send(self._state(), ()))
 
     def close(self) -> None:
         """End a recording that is under way."""
@@ -186,7 +189,7 @@ class Session:
         self._replace(self._running._rebuilt(self._changes))
         limits = None if self._scale.grows else self._scale.limits
         self._begin_simulation(self._color)
-        self._scale = _color.Scale(self._color, limits)
+        self._scale_to(limits)
 
     def _on_set(self, key: object, value: object) -> None:
         known = {setting.key: setting for setting in self._shown_settings()}
@@ -205,7 +208,7 @@ class Session:
 
     def _on_color(self, name: object) -> None:
         self._color = _check.choice("color", name, _color.scalars(self._source.now))
-        self._scale = _color.Scale(self._color)
+        self._scale_to(None)
         self._state_due = self._frame_due = True
 
     def _on_show(self, what: object, on: object) -> None:
@@ -216,7 +219,7 @@ class Session:
     def _on_limits(self, low: object, high: object) -> None:
         """Ends of the colour scale; automatic where both are None."""
         ends = None if low is None and high is None else _color.check_limits((low, high))
-        self._scale = _color.Scale(self._color, ends)
+        self._scale_to(ends)
         self._state_due = self._frame_due = True
 
     def _on_palette(self, name: object) -> None:
@@ -318,7 +321,16 @@ class Session:
         self._leave_replay()
         self._compared = found
         self._begin_source(self._color)
+        self._scale_to(limits)
+
+    def _scale_to(self, limits: tuple[float, float] | None) -> None:
+        """Colour between the limits; None: of a recording between those of all its frames, else of what was shown."""
         self._scale = _color.Scale(self._color, limits)
+        if limits is None and self._recorded is not None:
+            for state in self._recorded.sampled(self._color):
+                values = _color.values(state, self._color)
+                if np.any(values):  # zeros alone have no scale of their own
+                    self._scale.take(values)
 
     def _place(self, path: object) -> str:
         """A file that a browser names."""
@@ -344,9 +356,11 @@ class Session:
         return self._live.simulation
 
     def _guarded(self, action: Callable[[], None]) -> None:
+        """Do something; what goes wrong is reported to the browser. A wrong request does not pause."""
         try:
             action()
         except KeyboardInterrupt:
+            self._playing = False
             self._fail("interrupted")
         except Exception as error:  # of any kind: only the browser can report it
             self._fail(f"{type(error).__name__}: {error}")
@@ -356,7 +370,7 @@ class Session:
         getattr(self, f"_on_{name}")(**values)
 
     def _fail(self, text: str) -> None:
-        self._playing, self._state_due = False, True
+        self._state_due = True
         self._send({"type": "error", "text": text}, ())
 
     def _replace(self, simulation: Running) -> None:
@@ -368,7 +382,7 @@ class Session:
         """Begin a scene of the gallery, with the colours that suit it."""
         self._scene = entry.name
         self._begin_simulation(entry.color)
-        self._scale = _color.Scale(self._color, entry.limits)
+        self._scale_to(entry.limits)
 
     def _leave_replay(self) -> None:
         if self._recorded is not None and self._recorded.ours:
@@ -388,7 +402,8 @@ class Session:
         self._box = frames.Box.around(lower, upper)
         known = _color.scalars(now)
         self._color = next(name for name in (color, "speed", "material", *known) if name in known)
-        self._scale, self._fastest = _color.Scale(self._color), 0.0
+        self._scale_to(None)
+        self._fastest = 0.0
         if self._curve_name not in source.curves:
             self._curve_name = source.curves[0]
         self._curve = source.past(self._curve_name)
@@ -420,6 +435,9 @@ class Session:
         """Advance by steps of a simulation or a frame of a replay; after an error, show the state that remains."""
         try:
             self._source.advance(steps)
+        except BaseException:
+            self._playing = False
+            raise
         finally:
             self._moved()
 
@@ -569,7 +587,9 @@ class Session:
             "loop": self._loops,
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
-            "comparable": [[one.key, one.group, one.name] for one in compared.comparable(self._settings)],
+            "comparable": []
+            if recorded is not None
+            else [[one.key, one.group, one.name] for one in compared.comparable(self._settings)],
             "comparison": None
             if self._compared is None
             else {
@@ -578,10 +598,11 @@ class Session:
                 "labels": self._compared.labels,
             },
             "recording": None if recording is None else self._named(recording.path),
+            "recordingFps": None if recording is None else recording.fps,
             "path": PATH if recording is None else self._named(recording.path),
             "fps": RECORDED_FPS,
             "samples": [[name, name] for name in samples.names()],
-            "scene": self._scene,
+            "scene": None if recorded is not None else self._scene,
             "scenes": []
             if self._gallery is None
             else [[name, self._gallery.get(name).summary] for name in self._gallery.names()],
@@ -599,10 +620,11 @@ class Session:
             "frames": len(recorded.replay),
             "times": recorded.replay.times.tolist(),
             "interval": self._pace()[1],
+            "summary": recorded.summary,
         }
 
     def _shown_settings(self) -> tuple[Setting, ...]:
-        if self._live is None:
+        if self._live is None or self._recorded is not None:
             return ()
         most, now = config.MAX_THREADS, self._live.simulation.threads
         threads = Setting("threads", "Run", "threads", "", now, low=1, high=most, whole=True)

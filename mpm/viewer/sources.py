@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mpm.solver.source import Running, Series, Source
+from mpm.solver.state import State
 from mpm.solver.totals import columns
 from mpm.viz.curves import unit_of
+
+SCANNED = 20_000_000  # values of a recording, at most, from which the ends of its colour scale come
+SUMMARY_MAX = 2000  # characters
 
 PATIENCE = 0.25  # s: the longest time of a frame, so that buttons respond
 
@@ -112,6 +119,21 @@ class Recorded:
     def shown(self) -> Sequence[Source]:
         """All that are shown: this one."""
         return (self.now,)
+
+    def sampled(self, name: str) -> Iterator[State]:
+        """A field or quantity of all frames; of a long recording, of as many as have `SCANNED` values. Frames that
+        cannot be read are left out: they are reported when they are to be shown."""
+        last = len(self.replay) - 1
+        most = max(2, SCANNED // max(1, len(self.now.particles)))
+        for index in dict.fromkeys(np.linspace(0, last, min(last + 1, most)).round().astype(int).tolist()):
+            with contextlib.suppress(OSError, ValueError, KeyError):
+                yield self.replay[index]._state((name,))
+
+    @property
+    def summary(self) -> str:
+        """What the file says of its simulation; may be empty."""
+        said = getattr(self.replay, "description", {}).get("summary", "")
+        return said[:SUMMARY_MAX] if isinstance(said, str) else ""
 
     @property
     def at_end(self) -> bool:

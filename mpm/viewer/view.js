@@ -62,7 +62,7 @@ const MARKUP = `
   <section data-part="record">
     <h4>Record</h4>
     <label>File <input data-part="path" spellcheck="false"></label>
-    <label>Frames per second <input data-part="fps" type="number" min="0" step="any"></label>
+    <label title="A frame is kept for every such span of the time t below the picture, however long it takes to compute">Frames per second of simulated time <input data-part="fps" type="number" min="0" step="any" aria-label="Frames per second"></label>
     <div class="mpm-row"><button data-send="record">Record</button><button data-send="stop">Stop</button></div>
     <p data-part="recorded"></p>
   </section>
@@ -115,7 +115,7 @@ function render({ model, el }) {
     (vertex, pinned) => tell({ type: "probe", vertex, pinned }));
   const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
-  const comparison = new Comparison(find, send, fail);
+  const comparison = new Comparison(find, picture, send, fail);
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
     return undefined;
@@ -209,7 +209,8 @@ function render({ model, el }) {
   function whole() {
     const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
     const labels = state.comparison ? state.comparison.labels : [];
-    return composed(stage, { colors, marks: marks(low, high), label, labels, time: frame.time, dark });
+    const { across, down } = picture, background = drawnOn;
+    return composed(stage, { colors, marks: marks(low, high), label, labels, across, down, time: frame.time, dark, background });
   }
 
   function save() {
@@ -258,7 +259,8 @@ function render({ model, el }) {
       part("frame").textContent =
         `frame ${message.index + 1} of ${state.replay.frames}, t = ${shown(message.time)} s`;
     }
-    if (state.recording) part("recorded").textContent = `● ${message.recorded} frames in ${state.recording}`;
+    if (state.recording)
+      part("recorded").textContent = `● ${message.recorded} ${message.recorded === 1 ? "frame" : "frames"} in ${state.recording}, one every ${shown(1 / state.recordingFps)} s of simulated time`;
   }
 
   function showState(message) {
@@ -273,7 +275,9 @@ function render({ model, el }) {
     fillList(control("color"), message.colors, message.color);
     fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
     part("scenes").hidden = !message.scenes.length;
-    part("summary").textContent = (message.scenes.find(([name]) => name === message.scene) || ["", ""])[1];
+    part("summary").textContent = message.replay
+      ? `The recording ${message.replay.path} is shown.`
+      : (message.scenes.find(([name]) => name === message.scene) || ["", ""])[1];
     find(".mpm-scale b").textContent = message.colors.find(([name]) => name === message.color)[1];
     for (const label of root.querySelectorAll("[data-lines]")) {
       const box = label.querySelector("input");
@@ -336,9 +340,9 @@ function render({ model, el }) {
   // ---- settings: built anew only if there are others, so that a field keeps the cursor ----
 
   function showSettings(before) {
-    const keys = (of) => JSON.stringify(of.settings.map(({ key, group, unit, choices }) => [key, group, unit, choices]));
+    const keys = (of) => JSON.stringify([of.replay?.summary, of.settings.map(({ key, group, unit, choices }) => [key, group, unit, choices])]);
     const form = part("settings");
-    if (!before || keys(before) !== keys(state)) form.replaceChildren(...groups());
+    if (!before || keys(before) !== keys(state)) form.replaceChildren(...(state.replay ? facts() : groups()));
     for (const setting of state.settings) {
       const input = form.querySelector(`[data-key="${setting.key}"]`);
       if (setting.choices.length) input.value = setting.value;
@@ -347,6 +351,16 @@ function render({ model, el }) {
       input.closest("label").classList.toggle("mpm-changed", setting.changed);
     }
     root.classList.toggle("mpm-pending", state.settings.some((setting) => setting.changed));
+  }
+
+  // A recording has no settings: what it says of its simulation stands in their place.
+  function facts() {
+    const [group, title, text] = ["fieldset", "legend", "p"].map((name) => document.createElement(name));
+    title.textContent = `Recording · ${state.replay.path.split("/").pop()}`;
+    text.textContent = state.replay.summary;
+    text.className = "mpm-facts";
+    group.append(title, text);
+    return [group];
   }
 
   function groups() {
