@@ -235,7 +235,7 @@ def test_the_viewer_plays_records_and_replays_it(sim, tmp_path):
     assert [name for name, _ in browser.state["colors"]] == [
         *("speed", "kinetic_energy", "mass", "volume", "material", "id", "charge")
     ]
-    assert [setting["key"] for setting in browser.state["settings"]] == ["steps", "threads"]
+    assert [setting["key"] for setting in browser.state["settings"]] == ["span", "threads"]
     assert browser.state["linesOffered"] == ["particles"]
     path = str(tmp_path / "a.vtkhdf")
     assert not browser.ask("record", path=path, fps=1000) and not browser.ask("play")

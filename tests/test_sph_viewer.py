@@ -24,7 +24,7 @@ def test_it_plays_pauses_steps_and_resets():
     browser.draw()
     assert not browser.ask("play") and browser.state["playing"]
     browser.draw(3)
-    assert not browser.ask("pause") and not browser.state["playing"] and sim.steps > 10
+    assert not browser.ask("pause") and not browser.state["playing"] and sim.steps > 3
     assert np.allclose(browser.positions(), sim.particles.x, atol=1e-4)
     assert len(browser.colliders()) and browser.state["linesOffered"] == ["particles"]
     assert not browser.ask("show", what="particles", on=True) and not browser.ask("color", name="pressure")
@@ -70,7 +70,7 @@ def test_a_reset_takes_what_was_set(key):
 
 def test_what_is_shown_is_what_acts():
     browser = Browser(make(kernel="wendland", tension=True, dt=1e-4, allow_unstable=True))
-    keys = {s["key"] for s in browser.state["settings"]} - {"steps", "threads"}
+    keys = {s["key"] for s in browser.state["settings"]} - {"span", "threads"}
     of_scene = {key for key in keys if key.startswith(("body", "wall", "lower", "upper"))}
     assert {"body 0 shape", "body 0 vy", "wall x-", "upper y"} <= of_scene
     assert keys - of_scene == {

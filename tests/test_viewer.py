@@ -70,7 +70,7 @@ def test_looking_changes_no_bit_of_a_run(dim, tmp_path):
     pytest.importorskip("h5py")
     sim = make(dim)
     browser = Browser(sim)
-    browser.ask("set", key="steps", value=7)
+    browser.ask("set", key="span", value=0.01)
     browser.ask("show", what="particles", on=True)
     browser.ask("show", what="grid", on=True)
     browser.ask("record", path=str(tmp_path / "a.vtkhdf"), fps=200)
@@ -83,20 +83,22 @@ def test_looking_changes_no_bit_of_a_run(dim, tmp_path):
     assert sim.state_hash() == stepped(sim.steps, dim).state_hash()
 
 
-def test_a_frame_takes_the_steps_that_are_set_and_a_step_is_one():
+def test_a_frame_is_a_span_of_time_and_a_step_is_one():
     sim = make()
     browser = Browser(sim)
     assert not browser.ask("step") and sim.steps == 1
     browser.draw()
     assert browser.frame["steps"] == 1
+    assert not browser.ask("set", key="span", value=0.004)
     browser.ask("play")  # nothing is under way, so that it begins at once
-    while browser.session._live._affordable < 100:  # until it is known how long a step takes
+    browser.session._live._affordable = 1000
+    for _ in range(4):
+        # The first whole step at or after the next multiple of the span.
+        due = (int(sim.time / 0.004 + 1e-6) + 1) * 0.004
         browser.draw()
+        assert due - 1e-8 <= sim.time < due + sim.dt
     before = sim.steps
-    assert not browser.ask("set", key="steps", value=3)
-    browser.draw()
-    assert sim.steps == before + 3
-    assert not browser.ask("step") and sim.steps == before + 4 and not browser.state["playing"]
+    assert not browser.ask("step") and sim.steps == before + 1 and not browser.state["playing"]
 
 
 def test_a_frame_ends_in_time_for_buttons_to_be_answered(monkeypatch):
@@ -104,7 +106,7 @@ def test_a_frame_ends_in_time_for_buttons_to_be_answered(monkeypatch):
     clock = iter(np.arange(100) * 0.1)  # every step takes 0.1 s
     monkeypatch.setattr(sources.time, "perf_counter", lambda: next(clock))
     for _ in range(3):
-        source.advance(1000)
+        source.advance(10.0)
     assert source.simulation.steps <= 1 + 2 + 5
 
 
@@ -133,7 +135,7 @@ BAD = [
     *({"type": "set", "key": "dx", "value": value} for value in (0, -1, "0.1", None, True, [1], {}, 10**400)),
     *({"type": "set", "key": "material 0 nu", "value": value} for value in (0.5, -1, None, "x", float("nan"))),
     *({"type": "set", "key": "particles_per_cell", "value": value} for value in (0, 2.5, None, "4")),
-    *({"type": "set", "key": "steps", "value": value} for value in (0, 1.5, None, 10**9)),
+    *({"type": "set", "key": "span", "value": value} for value in (0, -1, "x", True)),
     *({"type": "set", "key": "threads", "value": value} for value in (0, None, 10**6)),
     {"type": "set", "key": "gravity y", "value": float("inf")},
     *({"type": "color", "name": name} for name in ("x", "stress", "sped", None, 1, [])),
@@ -144,7 +146,9 @@ BAD = [
     *({"type": "load", "path": path} for path in ("", None, 1, "none.vtkhdf", ".", __file__)),
     *({"type": "probe", "vertex": vertex, "pinned": False} for vertex in (-1, 10**6, 0.5, "1", [])),
     {"type": "probe", "vertex": 0, "pinned": None},
-    *({"type": "seek", "index": index} for index in (0, 1, None)),
+    *({"type": "seek", "index": index} for index in (1, -1, 0.5, None)),
+    *({"type": "time", "value": value} for value in (None, "soon", float("nan"))),
+    *({"type": "move", "frames": frames} for frames in (0.5, None, 10**9)),
     {"type": "simulation"} | {"x": 1}, {"type": "scene", "name": "cube"}, {"type": "scene", "name": None},
 ]  # fmt: skip
 
@@ -190,7 +194,7 @@ def test_an_interrupt_of_the_kernel_pauses(monkeypatch):
     browser = Browser(make())
     browser.ask("play")
 
-    def interrupt(steps):
+    def interrupt(span, frames):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(browser.session._live, "advance", interrupt)
@@ -240,7 +244,7 @@ MORE = ("type", "text", "particle", "count")  # of other messages; the last is t
 
 @pytest.mark.source
 def test_script_and_session_speak_the_same_language():
-    script = "".join((FOLDER / name).read_text() for name in ("view.js", "compare.js"))
+    script = "".join((FOLDER / name).read_text() for name in ("view.js", "compare.js", "play.js"))
     assert all((FOLDER / name).is_file() for name in widget_scripts())
     sent = set(re.findall(r'(?:send|tell)\((?:{ type: )?"(\w+)"', script))
     sent |= set(
@@ -345,15 +349,15 @@ def test_a_frame_of_125000_particles_takes_the_kernel_little(capsys):
     sim = mpm.Simulation(scene, dx=1 / 50, threads=1)  # others would spin on a while
     assert len(sim.particles) == 125_000
     browser = Browser(sim)
-    browser.ask("set", key="steps", value=1)
+    browser.ask("set", key="span", value=1e-9)
     browser.ask("play")
     share, steps = [], []
     monkey = browser.session._live
     advance = monkey.advance
 
-    def timed(n):
+    def timed(span, frames):
         began = time.process_time()
-        advance(n)
+        advance(span, frames)
         steps.append(time.process_time() - began)
 
     monkey.advance = timed

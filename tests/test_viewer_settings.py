@@ -22,7 +22,7 @@ def test_every_parameter_of_materials_and_run_can_be_set():
         parameters = {parameter["name"] for parameter in mpm.materials.laws.registry()[law]["parameters"]}
         assert parameters
         assert {f"material {number} {name}" for name in parameters} <= keys
-    assert {"gravity x", "gravity y", "gravity z", "dx", "dt", "max_dt", "flip_ratio", "steps"} <= keys
+    assert {"gravity x", "gravity y", "gravity z", "dx", "dt", "max_dt", "flip_ratio", "span"} <= keys
     assert {"particles_per_cell", "threads", "history"} <= keys and "xpic_order" not in keys
     assert browser.setting("flip_ratio")["value"] == 0.9 and browser.setting("dt")["value"] == 1e-4
     E = browser.setting("material 0 E")
@@ -230,7 +230,7 @@ def test_what_was_recorded_can_be_looked_at_again(recorded):
         n = len(again)
         assert n >= 6 and browser.state["replay"]["frames"] == n
         assert browser.state["replay"]["times"] == again.times.tolist()
-        assert browser.state["replay"]["interval"] == pytest.approx(1000 / 60)
+        assert browser.state["interval"] == pytest.approx(1000 / 60)
         assert [row[0] for row in browser.state["curve"]] == again.times.tolist()
         for index in (3, n - 1, 0):
             assert not browser.ask("seek", index=index)
@@ -336,12 +336,12 @@ def test_a_recording_that_fails_is_told_and_over(tmp_path, monkeypatch):
 
 def test_a_replay_plays_faster_slower_and_in_a_loop(recorded):
     browser, again = recorded_and_loaded(recorded)
-    own = browser.state["replay"]["interval"]
-    assert not browser.ask("speed", value=0.5) and browser.state["replay"]["interval"] == 2 * own
+    own = browser.state["interval"]
+    assert not browser.ask("speed", value=0.5) and browser.state["interval"] == 2 * own
     assert not browser.ask("speed", value=20)
     rate = min(max(again.fps, 10), 60)
     stride = -(-20 * rate // 60)
-    assert browser.state["replay"]["interval"] == pytest.approx(1000 * stride / (20 * rate))
+    assert browser.state["interval"] == pytest.approx(1000 * stride / (20 * rate))
     assert browser.ask("speed", value=0) and browser.ask("speed", value=None) and browser.state["speed"] == 20
     browser.ask("seek", index=0)
     browser.ask("loop", on=True)
@@ -367,7 +367,6 @@ def recorded_and_loaded(recorded):
 @dims
 def test_curves_show_any_column(dim):
     browser = Browser(make(dim))
-    browser.ask("set", key="steps", value=3)
     browser.ask("step")
     for name, label in browser.state["curves"]:
         assert label and not browser.ask("curve", name=name)

@@ -97,6 +97,9 @@ class Running(Source, Protocol):
     def step(self, n: int = 1) -> None:
         """Take n whole steps."""
 
+    def _advance(self, *, steps: int, pause: float) -> None:
+        """Take whole steps, up to the first that reaches the time `pause` [s]."""
+
     def frames(self, *args: Any, **options: Any) -> Iterator[tuple[int, float]]:
         """See `Solver.frames`."""
 

@@ -28,8 +28,9 @@ def view(
     """A simulation or a replay as a widget for notebooks; needs the extra ``widget``.
 
     Particles are drawn with WebGL: drag to turn or shift, use the wheel to zoom. A simulation can be played, paused,
-    taken step by step, recorded, and reset with other parameters; a replay can be played and scrubbed through. Only
-    whole steps are taken, so that looking changes no bit of a run; a page that is hidden does not play.
+    scrubbed back and on, taken step by step, recorded, and reset with other parameters; a replay can be played and
+    scrubbed through. Only whole steps are taken, so that looking changes no bit of a run; a page that is hidden does
+    not play.
 
     Parameters
     ----------

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mpm.base import _check
 from mpm.base.setting import Setting
-from mpm.solver.source import Running, Source
-from mpm.viewer.sources import OF_ENERGIES, PATIENCE, Point, _point
+from mpm.solver.source import Running
+from mpm.viewer.sources import OF_ENERGIES, Playable, Point, _point, thin
 
 FEWEST, MOST = 2, 4  # runs
 KEPT = ("Domain", "Run")  # groups of settings that are the same for all runs
@@ -35,7 +34,7 @@ def check(settings: Sequence[Setting], key: object, values: object) -> tuple[Set
     return setting, checked
 
 
-class Compared:
+class Compared(Playable):
     """Simulations that differ in one setting. The first one leads; the others follow until they are as late.
 
     Parameters
@@ -47,43 +46,32 @@ class Compared:
         Makes a simulation of some changed settings, by key.
     """
 
-    at_end = False
-
     def __init__(
         self, setting: Setting, values: Sequence[Any], make: Callable[[Mapping[str, Any]], Running]
     ) -> None:
         self.setting, self.values = setting, list(values)
         self.labels = [_label(setting, value) for value in values]
-        self.runs: list[Running] = []
+        runs: list[Running] = []
         for value, text in zip(values, self.labels, strict=True):
             with _named(text):
-                self.runs.append(make({setting.key: value}))
-        self._affordable = 1
+                runs.append(make({setting.key: value}))
+        super().__init__(runs)
         self._steps = [0.0] * len(self.runs)  # s: last of each
         self._log = [self._now()]
 
-    @property
-    def now(self) -> Source:
-        """The state of the first run."""
-        return self.runs[0]
-
-    @property
-    def shown(self) -> Sequence[Source]:
-        """The states that are shown."""
-        return self.runs
-
-    def advance(self, steps: int) -> None:
-        """Whole steps of the first run, fewer if all runs would need more than `PATIENCE`; of the others as many as
-        bring them to its time. So they are late by less than a step."""
-        n = min(steps, self._affordable)
-        began = time.perf_counter()
+    def _lead(self, steps: int, until: float) -> None:
         with _named(self.labels[0]):
-            self.runs[0].step(n)
+            super()._lead(steps, until)
+
+    def _settle(self, steps: int, began: float) -> None:
+        """The others take as many steps as bring them to the time of the first, so that they are late by less than one;
+        a frame takes no longer than `PATIENCE` with all of them."""
         for k in range(1, len(self.runs)):
             with _named(self.labels[k]):
                 self._follow(k, self.runs[0].time)
         self._log.append(self._now())
-        self._affordable = max(1, int(PATIENCE * n / (time.perf_counter() - began)))
+        thin(self._log)
+        super()._settle(steps, began)
 
     def _follow(self, k: int, clock: float) -> None:
         run = self.runs[k]

@@ -2,7 +2,8 @@
 
 const KEYS = [
   ["space", "play or pause"],
-  ["→", "one step, or one frame of a replay"],
+  ["← →", "one frame back or on; at the end of a run the next one is computed"],
+  ["home, end", "the first frame, the last"],
   ["R", "reset"],
   ["1 … 9", "colour by the first to ninth quantity"],
   ["F", "full screen, and back"],
@@ -22,9 +23,11 @@ const MOUSE = [
 function actionOf(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
-  if (target.matches("input:not([type=checkbox]), select, textarea")) return null;
-  if (key === " ") return target.matches("button, input") ? null : ["toggle"];
-  if (key === "ArrowRight") return ["step"];
+  const timeline = target.matches("[data-part=timeline]"); // whose own keys would not go beyond the last frame
+  if (!timeline && target.matches("input:not([type=checkbox]), select, textarea")) return null;
+  if (key === " ") return !timeline && target.matches("button, input") ? null : ["toggle"];
+  const moves = { ArrowRight: "forward", ArrowLeft: "back", Home: "first", End: "last" };
+  if (moves[key]) return [moves[key]];
   if (/^[1-9]$/.test(key)) return ["color", Number(key) - 1];
   if (key === "Escape") return ["close"];
   const actions = {

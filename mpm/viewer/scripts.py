@@ -12,6 +12,7 @@ SCRIPTS = (
     "chart.js",
     "compare.js",
     "keys.js",
+    "play.js",
     "screenshot.js",
     "view.js",
 )  # one module when joined, in this order

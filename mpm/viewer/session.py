@@ -31,8 +31,10 @@ from mpm.solver import derived
 from mpm.solver.source import Running, Series, Source, is_source
 from mpm.solver.state import State
 from mpm.viewer import compared, frames, outlines, probe
+from mpm.viewer.pace import FASTEST, FPS, clamped, natural_span
 from mpm.viewer.palettes import PALETTES
-from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label
+from mpm.viewer.past import is_present
+from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label, thin
 from mpm.viz import camera
 from mpm.viz import color as _color
 from mpm.viz.facets import Skin
@@ -42,10 +44,10 @@ Send = Callable[[Message, Sequence[memoryview]], None]
 
 LINES = ("particles", "grid")  # lines show velocities of particles or of the grid
 
-STEPS = 10  # per frame
-RECORDED_FPS = 60.0
+FRAMES = 1_000_000  # the most that a page goes on or back at once
 SPEEDS = (0.05, 20.0)  # slowest and fastest of a replay
 PATH = "viewer.vtkhdf"
+SAMPLES = samples.path(samples.names()[0]).parent
 CURVE_MAX = 2000  # the most points of the energy curves that a new page gets
 
 
@@ -89,17 +91,7 @@ class Session:
         self._palette, self._curve_name = "mpm", ENERGIES
         self._curve: list[Point] = []
         self._speed, self._loops = 1.0, False
-        self._steps = Setting(
-            "steps",
-            "Run",
-            "steps per frame",
-            "",
-            STEPS,
-            low=1,
-            high=1_000_000,
-            whole=True,
-            meaning="fewer are taken if a frame would need more than a quarter of a second",
-        )
+        self._span, self._base = 0.0, FPS  # time per frame [s]; frames per second, where a run is shown
         self._settings: tuple[Setting, ...] = ()
         self._changes: dict[str, Any] = {}
         self._recording: Recording | None = None
@@ -166,7 +158,7 @@ class Session:
 
     def _on_play(self) -> None:
         if self._recorded is not None and self._recorded.at_end:
-            self._recorded.index = 0
+            self._recorded.seek(0)
         self._playing = self._state_due = True
         if not self._under_way:
             self._play_on()
@@ -175,13 +167,25 @@ class Session:
         self._playing, self._state_due = False, True
 
     def _on_step(self) -> None:
+        """Take a time step from the present; of a recording, show the next frame."""
         self._on_pause()
-        self._advance(1)
+        self._advance(None)
+
+    def _on_move(self, frames: object) -> None:
+        """Go some frames on, or back (negative). At the present of a run, a frame is computed."""
+        count = _check.integer("frames", frames, low=-FRAMES, high=FRAMES)
+        self._on_pause()
+        if count > 0 and self._recorded is None and self._source.at_end:
+            self._advance(1)
+        else:
+            self._source.seek(max(0, self._source.index + count))
+            self._frame_due = True
 
     def _on_reset(self) -> None:
         self._on_pause()
         if self._recorded is not None:
-            self._recorded.index, self._frame_due = 0, True
+            self._recorded.seek(0)
+            self._frame_due = True
             return
         if self._compared is not None:
             self._compare(self._compared.setting, self._compared.values)
@@ -195,8 +199,8 @@ class Session:
         known = {setting.key: setting for setting in self._shown_settings()}
         setting = known[_check.choice("key", key, tuple(known))]
         checked = setting.check(value)
-        if key == "steps":
-            self._steps = dataclasses.replace(self._steps, value=checked)
+        if key == "span":
+            self._span = cast(float, checked) if checked is not None else self._natural()
         elif key == "threads":
             for run in (self._running, *(self._compared.runs if self._compared is not None else ())):
                 run.threads = int(cast(float, checked))
@@ -241,7 +245,7 @@ class Session:
         self._probe_due = True
 
     def _on_speed(self, value: object) -> None:
-        """How fast a replay plays: 1 is its own frame rate."""
+        """How fast frames are played: 1 is the rate of the recording, or the natural one of a run."""
         self._speed = _check.number("speed", value, low=SPEEDS[0], high=SPEEDS[1])
         self._state_due = True
 
@@ -273,12 +277,12 @@ class Session:
         self._load(str(samples.path(_check.choice("name", name, samples.names()))))
 
     def _on_seek(self, index: object) -> None:
-        if self._recorded is None:
-            raise ValueError("index: there is no replay to seek in")
-        last = len(self._recorded.replay) - 1
-        self._recorded.index = _check.integer("index", index, low=0, high=last)
-        self._playing = False
-        self._state_due = self._frame_due = True
+        """Show a frame of a recording, or of the past of a run; the last one is its present."""
+        self._show(_check.integer("index", index, low=0, high=self._source.count - 1))
+
+    def _on_time(self, value: object) -> None:
+        """Show the frame that is nearest to a time [s]."""
+        self._show(self._source.nearest(_check.number("time", value, unit="s")))
 
     def _on_compare(self, key: object, values: object) -> None:
         """Show a run for each of some values of a setting, side by side; the simulation waits."""
@@ -305,6 +309,11 @@ class Session:
         self._begin_entry(entry)
 
     # ---- inside ----------------------------------------------------------------------------------------
+
+    def _show(self, index: int) -> None:
+        self._source.seek(index)
+        self._playing = False
+        self._state_due = self._frame_due = True
 
     def _load(self, path: str) -> None:
         found = Recorded(self._replayed(path), ours=True)
@@ -342,6 +351,10 @@ class Session:
         if self._folder is None or not path.is_relative_to(self._folder):
             return str(path)
         return str(path.relative_to(self._folder))
+
+    def _name_of(self, path: Path) -> str:
+        """The same of a recording; a sample has a name."""
+        return path.stem if path.parent == SAMPLES else self._named(path)
 
     @property
     def _source(self) -> Live | Recorded | compared.Compared:
@@ -382,6 +395,7 @@ class Session:
         """Begin a scene of the gallery, with the colours that suit it."""
         self._scene = entry.name
         self._begin_simulation(entry.color)
+        self._span, self._base = 1 / entry.fps, clamped(entry.fps)
         self._scale_to(entry.limits)
 
     def _leave_replay(self) -> None:
@@ -393,6 +407,9 @@ class Session:
         """Begin a new simulation: find its settings."""
         self._settings = () if self._live is None else self._live.simulation._settings()
         self._changes = {}
+        self._base = FPS
+        if self._live is not None:
+            self._span = self._natural()
         self._begin_source(color)
 
     def _begin_source(self, color: str | None) -> None:
@@ -409,32 +426,48 @@ class Session:
         self._curve = source.past(self._curve_name)
         volumes = [one._state(("volume",)).fields["volume"] for one in source.shown]
         self._spacings = [float(np.mean(v)) ** (1 / len(lower)) if len(v) else 0.0 for v in volumes]
+        if not isinstance(source, Recorded):
+            source.keep(self._color)
         self._posed = None
         self._probe_due, self._probe = self._probe is not None, None
         self._state_due = self._frame_due = True
 
+    def _natural(self) -> float:
+        """The time of a frame of the run [s]: that of the gallery's scene, or one that suits its motion."""
+        if self._gallery is not None and self._scene is not None:
+            return 1 / float(self._gallery.get(self._scene).fps)
+        return natural_span(self._running)
+
     def _play_on(self) -> None:
-        recorded = self._recorded
-        if recorded is None:
-            self._advance(int(self._steps.value or 1))
-        elif recorded.at_end and self._loops and len(recorded.replay) > 1:
-            recorded.index, self._frame_due = 0, True
-        elif recorded.at_end:
+        source, frames = self._source, self._pace()[0]
+        if not source.at_end:
+            source.forward(frames)
+            self._frame_due = True
+        elif self._loops and source.count > 1:
+            source.seek(0)
+            self._frame_due = True
+        elif self._recorded is not None:
             self._on_pause()
         else:
-            self._advance(self._pace()[0])
+            self._advance(frames)
 
     def _pace(self) -> tuple[int, float]:
-        """Frames of the replay per picture, and milliseconds between pictures, of which a screen shows 60 a second."""
-        assert self._recorded is not None
-        rate = self._speed * min(max(self._recorded.replay.fps, 10.0), 60.0)
-        stride = max(1, math.ceil(rate / 60 - 1e-9))
+        """Frames per picture, and milliseconds between pictures, of which a screen shows 60 a second."""
+        rate = self._speed * (self._base if self._recorded is None else clamped(self._recorded.replay.fps))
+        stride = max(1, math.ceil(rate / FASTEST - 1e-9))
         return stride, 1000 * stride / rate
 
-    def _advance(self, steps: int) -> None:
-        """Advance by steps of a simulation or a frame of a replay; after an error, show the state that remains."""
+    def _advance(self, frames: int | None) -> None:
+        """Advance a run by frames, or by a time step, and a recording by a frame; after an error, show the state that
+        remains."""
+        source = self._source
         try:
-            self._source.advance(steps)
+            if isinstance(source, Recorded):
+                source.forward(frames or 1)
+            elif frames is None:
+                source.step()
+            else:
+                source.advance(self._span, frames)
         except BaseException:
             self._playing = False
             raise
@@ -444,10 +477,13 @@ class Session:
     def _moved(self) -> None:
         """The time of the source has changed."""
         self._frame_due = True
-        if self._recorded is None:
-            now = self._source.point(self._curve_name)
+        source = self._source
+        if not isinstance(source, Recorded):
+            source.keep(self._color)
+            now = source.point(self._curve_name)
             if len(now) > 1 and (not self._curve or cast(float, now[0]) > cast(float, self._curve[-1][0])):
                 self._curve.append(now)
+                thin(self._curve)
         if self._recording is not None and self._recording.closed:  # after a write error
             self._recording, self._state_due = None, True
 
@@ -516,7 +552,8 @@ class Session:
             "steps": now.step,
             "limits": limits,
             "point": self._curve[-1:] if self._recorded is None else [source.point(self._curve_name)],
-            "index": 0 if self._recorded is None else self._recorded.index,
+            "index": source.index,
+            "frames": source.count,
             "recorded": 0 if self._recording is None else self._recording.frames,
         }
         return message, np.concatenate([vertices for _, vertices in parts])
@@ -526,7 +563,7 @@ class Session:
         ways = {}
         if "v" in state.fields:
             ways["particles"] = frames.thinned(state.fields["x"], state.fields["v"])
-        if self._lines["grid"] and self._has_grid():
+        if self._lines["grid"] and self._has_grid() and is_present(one):
             ways["grid"] = frames.thinned(*cast(Running, one)._nodes())
         return ways
 
@@ -584,6 +621,7 @@ class Session:
             "curveLines": [name.replace("_", " ") for name in self._source.lines(self._curve_name)],
             "curves": [[name, label(name, len(scene.lower))] for name in self._source.curves],
             "speed": self._speed,
+            "interval": self._pace()[1],
             "loop": self._loops,
             "simulation": self._live is not None,
             "replay": None if recorded is None else self._described_replay(recorded),
@@ -600,7 +638,7 @@ class Session:
             "recording": None if recording is None else self._named(recording.path),
             "recordingFps": None if recording is None else recording.fps,
             "path": PATH if recording is None else self._named(recording.path),
-            "fps": RECORDED_FPS,
+            "fps": round(1 / self._span, 6) if self._span > 0 else FASTEST,
             "samples": [[name, name] for name in samples.names()],
             "scene": None if recorded is not None else self._scene,
             "scenes": []
@@ -616,10 +654,9 @@ class Session:
 
     def _described_replay(self, recorded: Recorded) -> Message:
         return {
-            "path": self._named(recorded.replay.path),
+            "path": self._name_of(recorded.replay.path),
             "frames": len(recorded.replay),
             "times": recorded.replay.times.tolist(),
-            "interval": self._pace()[1],
             "summary": recorded.summary,
         }
 
@@ -628,7 +665,19 @@ class Session:
             return ()
         most, now = config.MAX_THREADS, self._live.simulation.threads
         threads = Setting("threads", "Run", "threads", "", now, low=1, high=most, whole=True)
-        return (self._steps, threads, *self._settings)
+        meaning = "simulated time per frame; less if a frame would need more than a quarter of a second"
+        span = Setting(
+            "span",
+            "Run",
+            "time per frame",
+            "s",
+            self._span,
+            low=0,
+            low_open=True,
+            optional=True,
+            meaning=meaning,
+        )
+        return (span, threads, *self._settings)
 
     def _described(self, setting: Setting) -> Message:
         described = dataclasses.asdict(setting)

@@ -13,10 +13,13 @@ import numpy as np
 from mpm.solver.source import Running, Series, Source
 from mpm.solver.state import State
 from mpm.solver.totals import columns
+from mpm.viewer.past import Past
 from mpm.viz.curves import unit_of
 
 SCANNED = 20_000_000  # values of a recording, at most, from which the ends of its colour scale come
 SUMMARY_MAX = 2000  # characters
+
+EARLY = 1e-6  # of a span, for round-off
 
 PATIENCE = 0.25  # s: the longest time of a frame, so that buttons respond
 
@@ -25,6 +28,14 @@ OF_ENERGIES = ("kinetic", "elastic", "gravitational", "energy")
 
 Point = tuple[float | None, ...]
 """A point of the curves: the time [s], and the values; None where there is none."""
+
+POINTS = 20_000  # of a curve that grows with the frames, at most
+
+
+def thin(rows: list[Any]) -> None:
+    """Drop every second of too many rows, but for the last."""
+    if len(rows) > POINTS:
+        del rows[1:-1:2]
 
 
 def label(name: str, dimension: int) -> str:
@@ -43,32 +54,98 @@ def _point(row: Iterable[float]) -> Point:
     return tuple(value if math.isfinite(value) else None for value in row)
 
 
-class Live:
-    """A solver; it is never at its end."""
+class Playable:
+    """Runs with one clock, as they are and as they were: scrubbed like a recording, and continued at their present.
 
-    at_end = False
+    Parameters
+    ----------
+    runs : sequence of Running
+        The first one leads.
+    """
 
-    def __init__(self, simulation: Running) -> None:
-        self.simulation = simulation
+    def __init__(self, runs: Sequence[Running]) -> None:
+        self.runs = list(runs)
+        self.kept = Past()
+        self._at: int | None = None  # a frame of the past; None: the present
         self._affordable = 1  # steps per frame that PATIENCE allows; measured with every frame
 
     @property
     def now(self) -> Source:
-        """The state that is shown."""
-        return self.simulation
+        """The state that is shown, of the first run."""
+        return self.shown[0]
 
     @property
     def shown(self) -> Sequence[Source]:
-        """All that are shown: this one."""
-        return (self.now,)
+        """The states that are shown, of all runs."""
+        return self.runs if self._at is None else self.kept.frames[self._at]
 
-    def advance(self, steps: int) -> None:
-        """Whole steps, but not more than `PATIENCE` allows."""
-        n = min(steps, self._affordable)
+    @property
+    def count(self) -> int:
+        """Frames that can be shown, the present among them."""
+        return max(1, len(self.kept.frames))
+
+    @property
+    def index(self) -> int:
+        """Which of them is shown."""
+        return self.count - 1 if self._at is None else self._at
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it is the present."""
+        return self._at is None
+
+    def seek(self, index: int) -> None:
+        """Show a frame; the last one is the present."""
+        self._at = None if index >= self.count - 1 else index
+
+    def nearest(self, time: float) -> int:
+        """The frame that is nearest to a time [s]."""
+        return self.kept.nearest(time) if time < self.runs[0].time else self.count - 1
+
+    def forward(self, frames: int) -> None:
+        """Frames of the past, up to the present."""
+        self.seek(self.index + frames)
+
+    def keep(self, color: str) -> None:
+        """Keep the present as a frame, unless it is one."""
+        frames = self.kept.frames
+        if not frames or frames[-1][0].steps != self.runs[0].steps:
+            self.kept.add(self.runs, color)
+
+    def advance(self, span: float, frames: int = 1) -> None:
+        """Whole steps from the present to the first at or after the next multiple of a span [s], or to that of some
+        frames further on; but not more than `PATIENCE` allows."""
+        self._at = None
+        run, began = self.runs[0], time.perf_counter()
+        before = run.steps
+        until = (math.floor(run.time / span + EARLY) + frames - EARLY) * span
+        self._lead(self._affordable, until)
+        self._settle(run.steps - before, began)
+
+    def step(self) -> None:
+        """One whole step from the present."""
+        self._at = None
         began = time.perf_counter()
-        self.simulation.step(n)
-        per_step = (time.perf_counter() - began) / n
-        self._affordable = max(1, int(PATIENCE / per_step))
+        self._lead(1, math.inf)
+        self._settle(1, began)
+
+    def _lead(self, steps: int, until: float) -> None:
+        """Steps of the first run, up to the first that reaches a time [s]."""
+        self.runs[0]._advance(steps=steps, pause=until)
+
+    def _settle(self, steps: int, began: float) -> None:
+        """The first run has taken steps, since a time of the clock."""
+        per_step = (time.perf_counter() - began) / max(1, steps)
+        if per_step > 0 and steps:
+            self._affordable = max(1, int(PATIENCE / per_step))
+
+
+class Live(Playable):
+    """A solver."""
+
+    def __init__(self, simulation: Running) -> None:
+        super().__init__([simulation])
+        self.simulation = simulation
 
     @property
     def curves(self) -> tuple[str, ...]:
@@ -136,13 +213,26 @@ class Recorded:
         return said[:SUMMARY_MAX] if isinstance(said, str) else ""
 
     @property
+    def count(self) -> int:
+        """Of frames."""
+        return len(self.replay)
+
+    @property
     def at_end(self) -> bool:
         """Whether it is the last."""
-        return self.index == len(self.replay) - 1
+        return self.index == self.count - 1
 
-    def advance(self, steps: int) -> None:
+    def seek(self, index: int) -> None:
+        """Show a frame."""
+        self.index = min(index, self.count - 1)
+
+    def nearest(self, time: float) -> int:
+        """The frame that is nearest to a time [s]."""
+        return int(np.argmin(np.abs(self.replay.times - time)))
+
+    def forward(self, frames: int) -> None:
         """Frames, up to the last one."""
-        self.index = min(self.index + steps, len(self.replay) - 1)
+        self.seek(self.index + frames)
 
     @property
     def curves(self) -> tuple[str, ...]:

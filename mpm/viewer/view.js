@@ -10,10 +10,8 @@ const MARKUP = `
 </aside>
 <main>
   <div class="mpm-bar">
-    <button data-send="play" class="mpm-main">Play</button>
-    <button data-send="pause">Pause</button>
-    <button data-send="step">Step</button>
-    <button data-send="reset">Reset</button>
+    <button data-send="step" title="One time step">Step</button>
+    <button data-send="reset" title="Begin anew with the settings as they are shown (R)">Reset</button>
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
     <button data-part="shot" title="Save the picture as png">Picture</button>
@@ -30,6 +28,7 @@ const MARKUP = `
     <div class="mpm-keys" hidden></div>
     <div class="mpm-error" role="alert" hidden><span></span><button aria-label="Dismiss">✕</button></div>
   </div>
+  ${PLAYBAR}
   <div class="mpm-bar mpm-ticks">
     <label data-lines="particles"><input type="checkbox"> Particle velocities</label>
     <label data-lines="grid"><input type="checkbox"> Grid velocities</label>
@@ -70,17 +69,7 @@ const MARKUP = `
     <h4>Replay</h4>
     <label data-part="loadlabel">File <input data-part="load" spellcheck="false"></label>
     <div class="mpm-row"><button data-send="load">Load</button><button data-send="simulation">Simulation</button></div>
-    <label class="mpm-time">Sample <select data-send="sample" aria-label="Sample"></select></label>
-    <div class="mpm-row mpm-playback">
-      <label>Speed <select data-part="speed" aria-label="Speed">
-        <option value="0.1">× 0.1</option><option value="0.25">× ¼</option><option value="0.5">× ½</option>
-        <option value="1" selected>× 1</option><option value="2">× 2</option><option value="4">× 4</option>
-        <option value="10">× 10</option>
-      </select></label>
-      <label class="mpm-tick"><input data-part="loop" type="checkbox"> Loop</label>
-    </div>
-    <label class="mpm-time">Timeline <input data-part="timeline" type="range" min="0" value="0" aria-label="Timeline"></label>
-    <p data-part="frame"></p>
+    <label class="mpm-sample">Sample <select data-send="sample" aria-label="Sample"></select></label>
   </section>
 </aside>`;
 
@@ -89,6 +78,8 @@ const fromHex = (text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16
 const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => value / (text.startsWith("color") ? 1 : 255));
 const bytes = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
+
+const POINTS = 20000; // of a curve at most, as in the session
 
 const GONE = ["restarting", "autorestarting", "terminating", "dead"]; // statuses of a kernel
 
@@ -115,6 +106,7 @@ function render({ model, el }) {
     (vertex, pinned) => tell({ type: "probe", vertex, pinned }));
   const eye = new Eye(picture, find, redraw);
   const chart = new Chart(find(".mpm-chart"));
+  const playbar = new Playbar(find, send);
   const comparison = new Comparison(find, picture, send, fail);
   if (!picture.gl) {
     fail("This browser has no WebGL2, which the picture needs.");
@@ -146,16 +138,16 @@ function render({ model, el }) {
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
     find(".mpm-scale i").style.background = `linear-gradient(to top, ${colors})`;
     if (movie && frame) movie.add(whole());
-    chart.draw(curve, style.color, state.replay && frame ? frame.time : null);
+    chart.draw(curve, style.color, frame && (state.replay || frame.index < frame.frames - 1) ? frame.time : null);
     if (frame && !frame.drawn && !document.hidden) acknowledge(); // a hidden page asks for no more
   }
 
-  // The next frame comes when this one is on the screen; a replay keeps to its frames per second.
+  // The next frame comes when this one is on the screen, and not before it is due.
   function acknowledge() {
     frame.drawn = true;
     drawn.push(performance.now());
     showRate();
-    const number = frame.frame, pause = state.replay && state.playing ? state.replay.interval : 0;
+    const number = frame.frame, pause = state.playing ? state.interval : 0;
     const left = Math.max(0, pause - (performance.now() - drawnAt));
     setTimeout(() => {
       drawnAt = performance.now();
@@ -246,6 +238,7 @@ function render({ model, el }) {
     picture.fill(message.parts, message.runs, bytes(data));
     const last = curve[curve.length - 1], [point] = message.point;
     if (!state.replay && point && (!last || point[0] > last[0])) curve.push(point);
+    if (curve.length > POINTS) curve = curve.filter((row, k) => k % 2 === 0 || k === curve.length - 1);
     showRate();
     const [low, high] = message.limits;
     find(".mpm-scale ol").replaceChildren(...marks(low, high).reverse().map((text) => {
@@ -253,12 +246,7 @@ function render({ model, el }) {
       item.textContent = text;
       return item;
     }));
-    if (state.replay) {
-      const timeline = part("timeline");
-      if (document.activeElement !== timeline || state.playing) timeline.value = message.index;
-      part("frame").textContent =
-        `frame ${message.index + 1} of ${state.replay.frames}, t = ${shown(message.time)} s`;
-    }
+    playbar.move(message, state);
     if (state.recording)
       part("recorded").textContent = `● ${message.recorded} ${message.recorded === 1 ? "frame" : "frames"} in ${state.recording}, one every ${shown(1 / state.recordingFps)} s of simulated time`;
   }
@@ -301,8 +289,7 @@ function render({ model, el }) {
     ["low", "high"].forEach((name, k) => {
       if (document.activeElement !== part(name)) part(name).value = message.limits ? shown(message.limits[k]) : "";
     });
-    part("loop").checked = message.loop;
-    if (document.activeElement !== part("speed")) part("speed").value = String(message.speed);
+    playbar.show(message);
     comparison.show(message);
     if (frame) showRate();
     showButtons();
@@ -310,17 +297,13 @@ function render({ model, el }) {
     if (!part("load").value || (before && before.recording && !message.recording))
       part("load").value = before && before.recording ? before.recording : message.path;
     if (!before) part("fps").value = message.fps;
-    const timeline = part("timeline");
-    timeline.disabled = !message.replay;
-    timeline.max = message.replay ? message.replay.frames - 1 : 0;
-    if (!message.replay) part("frame").textContent = `The ${message.comparison ? "comparison" : "simulation"} is shown.`;
     if (before && before.recording && !message.recording)
       part("recorded").textContent = `Saved ${before.recording}`;
   }
 
   function showButtons() {
     const able = {
-      play: !state.playing, pause: state.playing, step: true, reset: true,
+      step: true, reset: true,
       record: !state.recording && !state.replay && !state.comparison, stop: Boolean(state.recording),
       load: true, simulation: Boolean(state.replay || state.comparison) && state.simulation,
     };
@@ -402,7 +385,7 @@ function render({ model, el }) {
 
   // ---- controls ----
 
-  for (const name of ["play", "pause", "step", "reset", "stop", "simulation"])
+  for (const name of ["step", "reset", "stop", "simulation"])
     control(name).addEventListener("click", () => send(name));
   control("record").addEventListener("click", () =>
     send("record", { path: part("path").value, fps: Number(part("fps").value) }));
@@ -411,11 +394,8 @@ function render({ model, el }) {
     control(name).addEventListener("change", (event) => send(name, { name: event.target.value }));
   for (const label of root.querySelectorAll("[data-lines]"))
     label.addEventListener("change", (event) => send("show", { what: label.dataset.lines, on: event.target.checked }));
-  part("timeline").addEventListener("input", (event) => send("seek", { index: Number(event.target.value) }));
   part("settings").addEventListener("submit", (event) => event.preventDefault());
   find(".mpm-error button").addEventListener("click", () => { find(".mpm-error").hidden = true; });
-  part("speed").addEventListener("change", (event) => send("speed", { value: Number(event.target.value) }));
-  part("loop").addEventListener("change", (event) => send("loop", { on: event.target.checked }));
   for (const name of ["low", "high"])
     part(name).addEventListener("change", () => {
       // One end alone is set beside the other as it is now; without both, the scale is automatic.
@@ -432,7 +412,10 @@ function render({ model, el }) {
 
   const actions = {
     toggle: () => send(state.playing ? "pause" : "play"),
-    step: () => send("step"),
+    forward: () => send("move", { frames: 1 }),
+    back: () => send("move", { frames: -1 }),
+    first: () => send("seek", { index: 0 }),
+    last: () => { if (frame) send("seek", { index: frame.frames - 1 }); },
     reset: () => send("reset"),
     color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
     full: fullScreen,
