@@ -1,5 +1,7 @@
 """The history begins with the state at the start, in every method."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -150,3 +152,20 @@ def test_comparisons_and_balances_begin_at_the_start():
     sparse.step(2)
     with pytest.raises(ValueError, match="1 of 2 steps are in its history"):
         conservation.drifts(sparse, start)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda history: pickle.loads(pickle.dumps(history))]
+)
+def test_pickles_and_copies_of_a_history_keep_its_columns_without_the_simulation(again):
+    sim = simulation("explicit", 3)
+    assert len(again(sim.history)["time"]) == 0
+    sim.step(2)
+    before = again(sim.history)
+    columns = {name: sim.history[name] for name in sim.history}
+    sim.step()
+    assert list(before) == list(columns)
+    assert all(np.array_equal(before[name], values) for name, values in columns.items())
+    assert repr(before).startswith("<History: 3 records") and before.columns()["impulse:floor_z"].shape == (
+        3,
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, Protocol
 
 import numpy as np
 
@@ -174,6 +174,33 @@ def read(core: Core) -> Totals:
     )
 
 
+class Records(Protocol):
+    """What a history looks at: a core, or copies of its columns."""
+
+    def history_names(self) -> list[tuple[str, int]]: ...
+    def history_array(self, index: int, /) -> Any: ...
+
+
+class _Copied:
+    """The columns of a history without its simulation."""
+
+    __slots__ = ("_columns", "_names")
+
+    def __init__(self, names: Mapping[str, int], columns: Sequence[FloatArray]) -> None:
+        self._names, self._columns = list(names.items()), list(columns)
+
+    def history_names(self) -> list[tuple[str, int]]:
+        return self._names
+
+    def history_array(self, index: int, /) -> FloatArray:
+        return self._columns[index]
+
+
+def _history(names: Mapping[str, int], columns: Sequence[FloatArray]) -> History:
+    """The history that a pickle holds."""
+    return History(_Copied(names, columns))
+
+
 class History(Mapping[str, FloatArray]):
     """The recorded columns: name → array with one entry per record.
 
@@ -196,12 +223,18 @@ class History(Mapping[str, FloatArray]):
     A history is a mapping and no table, because vectors have several components. `to_dataframe` makes a table for
     pandas, `columns` one of one-dimensional arrays: ``pandas.DataFrame(history.columns())`` works, and
     ``pandas.DataFrame(history)`` is refused.
+
+    A pickle or a copy (`copy`) of a history holds its columns as they are then, without the simulation.
     """
 
     __slots__ = ("_core",)
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Records) -> None:
         self._core = core
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = self._columns()
+        return _history, (names, [np.array(self[name]) for name in names])
 
     def _columns(self) -> dict[str, int]:
         return dict(self._core.history_names())
