@@ -22,7 +22,7 @@ RESULTS = (
     "mpm.solver.totals.History",
     "mpm.handles.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
     "mpm.scene.settings.Setting", "mpm.solver.checkup.Report", "mpm.solver.checkup.Finding",
-    "mpm.study.comparison.Comparison",
+    "mpm.study.comparison.Comparison", "mpm.study.results.SweepTable",
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",
     "mpm.handles.replay.Frame", "mpm.materials.laws.Evaluation", "mpm.viewer.widget.Viewer",
 )  # fmt: skip

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mpm.io.compare import diff
     from mpm.solver.checkup import doctor
     from mpm.study.comparison import compare
+    from mpm.study.sweeps import sweep
     from mpm.viewer import view
     from mpm.viz.panels import compare_plot
 
@@ -82,6 +83,7 @@ __all__ = [
     "shapes",
     "show_config",
     "sph",
+    "sweep",
     "testing",
     "view",
     "viz",
@@ -110,6 +112,7 @@ _LAZY_FUNCTIONS = {
     "export": "mpm.handles.export",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.handles.replay",
+    "sweep": "mpm.study.sweeps",
     "view": "mpm.viewer",
 }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,11 +27,12 @@ MAX_THREADS = int(_core.options()["common"]["threads"]["float64"][1])
 class _Config:
     """Settings for simulations that are created later."""
 
-    __slots__ = ("isa", "threads")
+    __slots__ = ("beside", "isa", "threads")
 
     def __init__(self) -> None:
         self.isa = _isa_from_environment(os.environ.get("MPM_ISA"))
         self.threads: int | None = None
+        self.beside = threading.local()  # has `threads` within `beside_others`
 
 
 def _isa_from_environment(wanted: str | None) -> str:
@@ -106,7 +108,8 @@ def _quota_of(folder: Path) -> float:
         return math.inf
 
 
-def _available_processors() -> int:
+def available_processors() -> int:
+    """The processors that affinity and control group allow."""
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity else os.cpu_count() or 1
     return max(1, math.ceil(min(count, _cgroup_quota(), MAX_THREADS)))
@@ -118,8 +121,8 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        The number given to `set_num_threads`; else ``MPM_NUM_THREADS``; else ``OMP_NUM_THREADS``; else the processors
-        that affinity and control group allow.
+        The number given to `set_num_threads`; else ``MPM_NUM_THREADS``; else 1 in a case of `mpm.sweep` that runs
+        beside others; else ``OMP_NUM_THREADS``; else the processors that affinity and control group allow.
 
     Raises
     ------
@@ -127,11 +130,33 @@ def get_num_threads() -> int:
         ``MPM_NUM_THREADS`` is not an integer from 1 to 1024.
     """
     return (
-        _config.threads
-        or _number_from_environment("MPM_NUM_THREADS")
+        chosen_threads()
+        or getattr(_config.beside, "threads", None)
         or _number_from_environment("OMP_NUM_THREADS")
-        or _available_processors()
+        or available_processors()
     )
+
+
+def adopt(*, isa: str, threads: int) -> None:
+    """Take over the settings of another process, as this one's own."""
+    _config.isa = _check.choice("isa", isa, tuple(_core.isas()))
+    set_num_threads(threads)
+
+
+def chosen_threads() -> int | None:
+    """The number given to `set_num_threads`; else ``MPM_NUM_THREADS``; else None."""
+    return _config.threads or _number_from_environment("MPM_NUM_THREADS")
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Within it, one thread is the default of simulations that this thread of Python creates: others run beside it."""
+    before = getattr(_config.beside, "threads", None)
+    _config.beside.threads = 1
+    try:
+        yield
+    finally:
+        _config.beside.threads = before
 
 
 def threads_for(work: int, least: int) -> int:

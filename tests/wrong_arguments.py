@@ -11,6 +11,11 @@ import mpm
 from mpm import fem, integrators, motion, sph, viz
 from mpm.gallery import Entry
 
+
+def a_case(a):
+    return {"a": a}
+
+
 # fmt: off
 NAN, INF = math.nan, math.inf
 NUMBER = ["1", None, [1.0, 2.0], {}, True, 1j, b"1", np.bool_(True), np.array([[1.0]]), NAN, INF, -INF, 10**400]
@@ -440,6 +445,13 @@ TARGETS = {
     "compare": (lambda c, **k: mpm.compare(**{"runs": [c.sim], **k}), {},
                 {"runs": [None, 1, "ab", {}, [], [1], {"a": 1}], "columns": [None, 1, "energy", ["heat"], [1]],
                  "samples": [*(w for w in WHOLE if w is not None), 0, 1, 10**9]}),
+    "sweep": (lambda c, **k: mpm.sweep(**{"function": a_case, "out": c.folder / "sweep", "part": (0, 1), **k}),
+              {"cases": [{"a": 1}]},
+              {"function": [None, 1, "f", print, int], "out": [*NO_PATH, "", "a\0b"], "retry": FLAG, "progress": FLAG,
+               "cases": [None, 1, "ab", [], {}, [1], [{}], [{"b": 1}], {"a": 1}, {"a": []}, [{"a": NAN}],
+                         [{"a": b"x"}]],
+               "executor": [1, "threads", [], print], "workers": [*(w for w in WHOLE if w is not None), 0, 10**6],
+               "part": [0, "01", (0,), (0, 0), (-1, 2), (2, 2), (0.5, 2), (True, 2)]}),
     "Mesh": (lambda c, **k: S.Mesh(**k), {"path": G.CUBE_MESH},
              {"path": [None, 1, b"", ["x"], {}, 1.5], "vertices": [np.eye(3)], "faces": [[(0, 1, 2)]]}),
     "Mesh of arrays": (lambda c, **k: S.Mesh(**k), {"vertices": S.Mesh(G.CUBE_MESH).vertices,
