@@ -34,7 +34,7 @@ def case(a, b=1.5):
         raise ArithmeticError(f"a = {a}")
     if a == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(float(os.environ.get("PAUSE", 0)))
+    time.sleep(a and float(os.environ.get("PAUSE", 0)))
     return {"sum": a + b, "third": a / 3, "word": f"<{a}>", "threads": mpm.get_num_threads()}
 
 if __name__ == "__main__":
@@ -113,7 +113,7 @@ def end(process, folder, count, sent, *, to_group=False):
 
 def test_a_killed_sweep_goes_on_and_a_process_that_dies_costs_its_own_row(tmp_path):
     (tmp_path / "study.py").write_text(SCRIPT)
-    end(start(tmp_path, pause=0.05), tmp_path, 2, signal.SIGKILL)
+    end(start(tmp_path, pause=60), tmp_path, 2, signal.SIGKILL)
     assert not (tmp_path / "sweep" / "table.csv").exists()
     _, progress = start(tmp_path).communicate(timeout=120)
     assert re.search(r"16 of 16 cases in \d+ s, [2-9] of them earlier, 4 failed\n$", progress)
@@ -170,19 +170,20 @@ def test_a_sweep_that_is_stopped_again_and_again_makes_the_same_table(tmp_path):
 
 
 class Late(concurrent.futures.Executor):
-    """Ends four cases together, the last one first; breaks after so many."""
+    """Ends four cases together, the last one first; the ninth that ends finds a dead worker."""
 
-    def __init__(self, breaks):
-        self.left, self.waiting, self.most = breaks, [], 0
+    def __init__(self, kept):
+        self.kept, self.submitted, self.ended, self.waiting, self.most = kept, 0, 0, [], 0
 
     def submit(self, function, *arguments):
         future = concurrent.futures.Future()
         self.waiting.append((future, function, arguments))
-        self.most = max(self.most, len(self.waiting))
+        self.submitted += 1
+        self.most = max(self.most, self.submitted - len(list(self.kept.iterdir())))
         if len(self.waiting) == 4:
             for other, call, given in self.waiting[::-1]:
-                self.left -= 1
-                if self.left < 0:
+                self.ended += 1
+                if self.ended == 9:
                     other.set_exception(concurrent.futures.BrokenExecutor("a worker died"))
                 else:
                     other.set_result(call(*given))
@@ -191,13 +192,14 @@ class Late(concurrent.futures.Executor):
 
 
 def test_an_executor_has_few_cases_at_a_time_and_one_that_breaks_costs_nothing_that_has_ended(tmp_path):
-    executor = Late(breaks=8)
+    kept = tmp_path / "sweep" / "cases"
+    executor = Late(kept)
     with pytest.raises(
         RuntimeError, match=r"executor: BrokenExecutor: a worker died: .*call mpm.sweep again"
     ):
         sweep(tmp_path, cases={"a": range(20)}, part=None, executor=executor, workers=4)
-    assert executor.most == 4
-    assert len(list((tmp_path / "sweep" / "cases").iterdir())) == 8
+    assert executor.most == 5  # with the one that has ended and is to be written
+    assert len(list(kept.iterdir())) == 15  # those before it, and four that had ended when it was seen
     table = sweep(tmp_path, cases={"a": range(20)})
     assert table["sum"].tolist() == [a + 1.0 for a in range(20)]
 

@@ -131,7 +131,9 @@ def sweep(
             runner = Executor(function, place, executor, workers or IN_FLIGHT)
         else:
             runner = Pool(function, place, min(workers or config.available_processors(), len(todo)))
-        pace = _Pace(len(chosen), len(chosen) - len(todo)) if shown else None
+        earlier = [records[case.name] for case in chosen if case.name in records]
+        failed = sum(record["error"] is not None for record in earlier)
+        pace = _Pace(len(chosen), len(earlier), failed) if shown else None
         records |= _Keeping(results, pace).run(runner, todo)
     if part is not None and len(records) < len(listed):  # others may have ended meanwhile
         for case in listed:
@@ -229,8 +231,8 @@ class _Keeping:
 class _Pace:
     """A line on stderr: how many cases have ended."""
 
-    def __init__(self, total: int, before: int) -> None:
-        self._total, self._ended, self._failed, self._before = total, before, 0, before
+    def __init__(self, total: int, before: int, failed: int) -> None:
+        self._total, self._ended, self._failed, self._before = total, before, failed, before
         self._start = self._last = time.monotonic()
         self._terminal = sys.stderr.isatty()
         self._width = 0
