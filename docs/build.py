@@ -3,8 +3,10 @@
 The pages are Markdown files that read well in the source tree, too. They are copied to one folder, where links between
 them become links between pages, and links to other files of the project become downloads. Notebooks are taken from
 build/notebooks, where their tests have left them with outputs; those that are missing or older than the code are
-executed. The reference is made from the docstrings. Warnings are errors; afterwards every link between pages is
-followed, and every public name must have an entry.
+executed. The gallery and the pictures of laws, shapes, motions and walls are drawn from runs and kept in build/pictures
+until the package changes. The Python of the guides runs, and the pages show what it prints and draws. The reference is
+made from the docstrings. Warnings are errors; afterwards every link between pages is followed, and every public name
+must have an entry.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ import urllib.parse
 from html.parser import HTMLParser
 from pathlib import Path
 
+import class_pages
+import drawn
+import gallery_pages
+import outputs
 import reference
 from sphinx.util.inventory import InventoryFile
 
@@ -35,6 +41,7 @@ ELSEWHERE = {
     "benchmarks/peers/results.md": "peers/results.md",
     "README.md": "index.md",
 }
+GENERATED = ("reference", "gallery", "pictures")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
@@ -72,7 +79,7 @@ class Links:
         if not file or "://" in file or file.startswith("mailto:"):
             return link[0]
         found = (self.path.parent / file).resolve()
-        if found.is_relative_to(DOCS / "reference"):  # generated
+        if any(found.is_relative_to(DOCS / folder) for folder in GENERATED):
             return f"{label}({self.relative(found.relative_to(DOCS).as_posix())}{hash_}{anchor})"
         if found.is_dir():
             found /= "README.md"
@@ -92,7 +99,8 @@ class Links:
 
 
 def code_of(notebook: dict) -> list[str]:
-    return ["".join(cell["source"]) for cell in notebook["cells"]]
+    """Its cells of code; between them only their number counts."""
+    return ["".join(cell["source"]) if cell["cell_type"] == "code" else "" for cell in notebook["cells"]]
 
 
 def is_stale(path: Path) -> bool:
@@ -124,18 +132,26 @@ def collect() -> None:
     """Put the pages into one folder."""
     places = pages()
     execute([path for path in places if path.suffix == ".ipynb"])
+    guides = [
+        path for path in places if path.parent == DOCS / "howto" or path.name in ("quickstart.md", "index.md")
+    ]
+    outputs.make(guides)
     shutil.rmtree(SOURCE, ignore_errors=True)
     for path, place in places.items():
         links, target = Links(path, places), SOURCE / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
             notebook = json.loads((EXECUTED / path.name).read_text())
-            for cell in notebook["cells"]:
+            own = json.loads(path.read_text(encoding="utf-8"))
+            for cell, written in zip(notebook["cells"], own["cells"], strict=True):
                 if cell["cell_type"] == "markdown":
-                    cell["source"] = links.in_text("".join(cell["source"]))
+                    cell["source"] = links.in_text("".join(written["source"]))
             target.write_text(json.dumps(notebook))
         else:
-            target.write_text(links.in_text(path.read_text(encoding="utf-8")), encoding="utf-8")
+            text = links.in_text(path.read_text(encoding="utf-8"))
+            if path in guides:
+                text = outputs.shown(path, text, "/pictures")
+            target.write_text(text, encoding="utf-8")
     tutorials = [Path(place).stem for path, place in places.items() if path.suffix == ".ipynb"]
     append_contents(SOURCE / "tutorials" / "index.md", tutorials)
     append_contents(SOURCE / "peers" / "index.md", ["results"])
@@ -144,10 +160,25 @@ def collect() -> None:
         append_contents(SOURCE / folder / "index.md", listed(SOURCE / folder / "index.md", here))
     notes = [Path(place).stem for place in places.values() if place.startswith("design/0")]
     append_contents(SOURCE / "design" / "index.md", sorted(notes))
+    add_gallery()
     (SOURCE / "reference").mkdir()
     for name, text in reference.pages().items():
         (SOURCE / "reference" / f"{name}.rst").write_text(text, encoding="utf-8")
     (SOURCE / "reference" / "command-line.md").write_text(command_line(), encoding="utf-8")
+
+
+def add_gallery() -> None:
+    """The loops, and the pages of the gallery."""
+    scenes, classes = gallery_pages.all_loops(), class_pages.all_loops()
+    drawn.save_all(scenes | classes)
+    for folder, loops in (("gallery", scenes), ("pictures", classes)):
+        (SOURCE / folder).mkdir()
+        for name in loops:
+            shutil.copy(drawn.KEPT / f"{name}.webp", SOURCE / folder)
+    for file in [*outputs.KEPT.glob("*.png"), *outputs.KEPT.glob("*.gif")]:
+        shutil.copy(file, SOURCE / "pictures")
+    for name, text in gallery_pages.pages().items():
+        (SOURCE / "gallery" / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def listed(index: Path, here: list[Path]) -> list[str]:

@@ -1,12 +1,16 @@
 """Settings of Sphinx, which `make docs` runs on the pages that build.py has put together. No page needs a network."""
 
 import sys
+from pathlib import Path
 
 import latex2mathml.converter
 from docutils import nodes
 from sphinx import addnodes
 
 import mpm
+
+sys.path.insert(0, str(Path(__file__).parent))
+import class_pages
 
 project = "mpm"
 author = "The mpm developers"
@@ -29,9 +33,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "mpm"
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
+html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")  # guides before design notes
 html_show_sourcelink = False
 html_math_renderer = "mathml"
-ALONE = "index installation quickstart features verified reproducibility performance names core contributing changelog"
+ALONE = (
+    "index gallery/index installation quickstart features verified reproducibility performance names core contributing "
+    "changelog"
+)
 html_sidebars = {page: [] for page in ALONE.split()}  # there is nothing below them
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
@@ -84,6 +92,17 @@ def escape_bars(app, what, name, obj, options, lines):
             lines[i] = "`".join(parts)
 
 
+def show_class(app, what, name, obj, options, lines):
+    """The picture of a class, and the scenes of the gallery that have it."""
+    if what == "class":
+        if drawn := class_pages.picture_of(name):  # below the summary, which lists of classes show
+            end = lines.index("") if "" in lines else len(lines)
+            picture = class_pages.picture(drawn, f"a picture of {name}", 240).splitlines()
+            lines[end:end] = ["", *picture, "   :class: at-a-class", ""]
+        if scenes := class_pages.scenes_beside(name):
+            lines += ["", scenes, ""]
+
+
 def name_exactly(app, doctree):
     """A name means that of its module, or else that of `mpm`; Sphinx would take any method that is called so."""
     for reference in doctree.findall(addnodes.pending_xref):
@@ -97,5 +116,6 @@ def name_exactly(app, doctree):
 
 def setup(app):
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", show_class)
     app.connect("doctree-read", name_exactly)
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula_of_its_own, None))

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import class_pages
+
 import mpm
 
 LONG = 12  # a class with more members has a page of its own
@@ -26,6 +28,14 @@ RESULTS = (
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",
     "mpm.handles.replay.Frame", "mpm.materials.laws.Evaluation", "mpm.viewer.widget.Viewer",
 )  # fmt: skip
+# Above the entries of a module, or of a class.
+TABLES = {
+    "mpm.materials": class_pages.laws_table,
+    "mpm.shapes": class_pages.shapes_table,
+    "mpm.motion": class_pages.motions_table,
+    "mpm.Wall": class_pages.walls_table,
+    "mpm.Simulation": class_pages.options_table,
+}
 
 
 @dataclass(frozen=True)
@@ -108,16 +118,19 @@ def page_of(module: ModuleType) -> Iterator[tuple[str, str]]:
     """The page of a module, and those of its long classes."""
     name, all_of_them = module.__name__, entries(module)
     text = heading(name) + f".. automodule:: {name}\n   :no-members:\n\n.. currentmodule:: {name}\n\n"
+    if name in TABLES:
+        text += TABLES[name]()
     text += listing([entry.short for entry in all_of_them])
     long = [entry for entry in all_of_them if len(entry.members) > LONG]
     if long:
         text += ".. toctree::\n   :hidden:\n\n" + "".join(f"   {entry.name}\n" for entry in long) + "\n"
     for entry in all_of_them:
         if entry in long:
-            own = heading(entry.name) + f".. currentmodule:: {name}\n\n" + entry.directive
+            own = heading(entry.name) + f".. currentmodule:: {name}\n\n"
+            own += (TABLES[entry.name]() if entry.name in TABLES else "") + entry.directive
             yield entry.name, own
         else:
-            text += entry.directive + "\n"
+            text += (TABLES[entry.name]() if entry.name in TABLES else "") + entry.directive + "\n"
     yield name, text
 
 
