@@ -80,10 +80,8 @@ INLINE void begin_folded(struct folded_node *node, const mpm_node_block *block, 
     node_coordinates(block, n, node->own);
     memcpy(node->at, node->own, sizeof node->at);
     memset(node->pushed, 0, sizeof node->pushed);
-    for (int a = 0; node->image && a < DIM; a++) {
+    for (int a = 0; node->image && a < DIM; a++)
         node->at[a] = node->image->at[a];
-        node->v[a] = node->image->planes >> a & 1 ? 0 : node->v[a]; /* no gravity across a plane of symmetry */
-    }
 }
 
 /* Does a collider hold the node? */

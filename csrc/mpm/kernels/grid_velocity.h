@@ -44,12 +44,6 @@ INLINE void to_velocity(real *node, const real gravity[4])
 
 static const real no_gravity[4] = {0};
 
-INLINE void set_gravity(real gravity[4], const mpm_grid_pass *pass)
-{
-    for (int a = 0; a < DIM; a++)
-        gravity[a] = (real)(pass->dt * pass->gravity[a]);
-}
-
 /* ---- sum --------------------------------------------------------------------------------------------------------- */
 
 /* Momentum and mass of a block. Split schemes keep the momentum before forces, and add dt f. */
@@ -94,16 +88,30 @@ INLINE void find_velocities_before(const mpm_grid_pass *pass, ptrdiff_t b)
 
 /* ---- forces ------------------------------------------------------------------------------------------------------ */
 
-/* Velocities after forces and gravity; where there are images, in the frame of the domain and with the mass of all
- * images. */
+/* Velocities of a block with images, in the frame of the domain and with the mass of all images. */
+NOINLINE void apply_forces_folded(const mpm_grid_pass *pass, ptrdiff_t b, const real gravity[4])
+{
+    const mpm_images *images = &pass->grid->images;
+    const int32_t fold = pass->grid->blocks[b].fold;
+    real *node = nodes_of(pass, MPM_GRID_VELOCITY, b);
+    fold_block(node, pass->grid, MPM_GRID_VELOCITY, fold);
+    to_velocity(node, gravity);
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
+        for (int a = 0; a < DIM; a++)
+            if (images->nodes[i].planes >> a & 1) /* no gravity across a plane of symmetry */
+                node[4 * images->nodes[i].node + a] = 0;
+}
+
+/* Velocities after forces and gravity. */
 INLINE void apply_forces(const mpm_grid_pass *pass, ptrdiff_t b)
 {
-    const int32_t fold = pass->grid->blocks[b].fold;
-    real *node = nodes_of(pass, MPM_GRID_VELOCITY, b), gravity[4] = {0};
-    set_gravity(gravity, pass);
-    if (fold >= 0)
-        fold_block(node, pass->grid, MPM_GRID_VELOCITY, fold);
-    to_velocity(node, gravity);
+    real gravity[4] = {0};
+    for (int a = 0; a < DIM; a++)
+        gravity[a] = (real)(pass->dt * pass->gravity[a]);
+    if (pass->grid->blocks[b].fold >= 0)
+        apply_forces_folded(pass, b, gravity);
+    else
+        to_velocity(nodes_of(pass, MPM_GRID_VELOCITY, b), gravity);
 }
 
 /* Before a solve: gives velocities without contact to the images; nodes keep their own mass. */
@@ -112,13 +120,8 @@ NOINLINE void unfold_free(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_images *images = &pass->grid->images;
     const int32_t fold = pass->grid->blocks[b].fold;
     real *node = nodes_of(pass, MPM_GRID_VELOCITY, b);
-    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) {
-        const mpm_image_node *image = &images->nodes[i];
-        real *v = node + 4 * image->node;
-        for (int a = 0; a < DIM; a++)
-            v[a] = image->planes >> a & 1 ? 0 : v[a]; /* no gravity across a plane of symmetry */
-        unfold_vector(v, image);
-    }
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
+        unfold_vector(node + 4 * images->nodes[i].node, &images->nodes[i]);
     for (int n = 0; n < MPM_BLOCK_NODES; n++)
         node[4 * n + 3] = fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], fold, n)[3];
 }
