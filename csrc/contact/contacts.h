@@ -6,8 +6,8 @@
  * the point of surface i that is nearest to it, surface j *shadows* surface i if y_i lies in j, but y_j not in i:
  * material meets j before it can reach i, so i does not hold. Each side of a groove contains the y of the other, and
  * both hold. Where bodies that overlap form one floor, y_i lies on the top of both: j does not count as one that
- * contains y_i if its surface continues that of i there, that is, if the point above y_i is outside of j, with the normal
- * of i. Then i shadows the side of j that lies in i.
+ * contains y_i if its surface continues that of i there: the point above y_i is outside of j, with the normal of i.
+ * Then i shadows the side of j that lies in i.
  *
  * One contact acts by the rule of collision.h. Several act together, on a point of mass m with the velocity v before:
  *
