@@ -37,6 +37,37 @@ def test_options_of_a_simulation(shape, options, said):
         mpm.Simulation(scene_of(shape), dx=1 / 8, **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"artificial_viscosity": (0.1, 1.0)},
+        {"f_update": "cayley"},
+        {"f_bar": True},
+        {"volume": "grid-density"},
+        {"dissipation": True},
+        {"transfer": "xpic", "xpic_order": 2},
+        {"transfer": "flip", "flip_ratio": 0.95},
+        {"transfer": "aflip", "advect": "pic"},
+    ],
+)
+def test_rigid_bodies_alone_use_no_option_of_strain(options):
+    """They move as a whole, whatever the transfer, and have no strain and no stress."""
+    name = list(options)[-1]
+    with pytest.raises(ValueError, match=f"{name} = .*: all bodies of the scene are Rigid"):
+        mpm.Simulation(scene_of(DISC, law=materials.Rigid(density=1000)), dx=1 / 8, **options)
+    mixed = scene_of(DISC, law=materials.Rigid(density=1000))
+    mixed.add(shapes.Ball((0.2, 0.2), 0.1), SOLID)
+    mpm.Simulation(mixed, dx=1 / 8, **options)
+
+
+def test_a_reset_of_rigid_bodies_alone_leaves_out_what_they_do_not_use():
+    sim = mpm.Simulation(scene_of(DISC, law=materials.Rigid(density=1000)), dx=1 / 8, transfer="flip")
+    assert "flip_ratio" not in {setting.key for setting in sim._settings()}
+    assert sim._rebuilt({"history": 2})._options()["transfer"] == "flip"
+    with pytest.raises(ValueError, match=r"flip_ratio = 0\.5: all bodies of the scene are Rigid"):
+        sim._rebuilt({"flip_ratio": 0.5})
+
+
 def test_options_that_something_uses_are_taken():
     per_cell = shapes.Points([(0.5, 0.5)], volume="per-cell")
     volumes = [

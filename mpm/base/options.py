@@ -129,6 +129,8 @@ class Row:
         As in `Setting`.
     users : (str, tuple of str), optional
         Another option, and those of its choices that use this one. Set with others, this one raises.
+    deformable : bool
+        Whether only bodies that deform use it.
     viewer : bool
         Whether the viewer can change it.
     optional : bool
@@ -149,6 +151,7 @@ class Row:
     unit: str = ""
     meaning: str = ""
     users: tuple[str, tuple[str, ...]] | None = None
+    deformable: bool = False
     viewer: bool = False
     optional: bool = False
     kept: bool = True
@@ -166,11 +169,17 @@ class Row:
         """Whether the choices among these values use it."""
         return self.users is None or values[self.users[0]] in self.users[1]
 
+    def is_set(self, argument: object, values: Values) -> bool:
+        """Whether an argument is given: as anything, or as anything but a default that is no `Unset`."""
+        if isinstance(argument, _check.Unset):
+            return False
+        return isinstance(self.default, _check.Unset) or values[self.name] != self.checked(
+            self.default, values
+        )
+
     def refuse_unused(self, argument: object, values: Values) -> None:
         """Raise ValueError for an argument that is set, but that the choices do not use."""
-        if self.users is None or isinstance(argument, _check.Unset) or self.is_used(values):
-            return
-        if isinstance(self.default, _check.Unset) or values[self.name] != self.default:
+        if self.users and not self.is_used(values) and self.is_set(argument, values):
             other, choices = self.users
             raise ValueError(
                 f"{self.name} = {_check.shown(argument)}: {other}={values[other]!r} does not use it, only "

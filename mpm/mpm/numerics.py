@@ -90,7 +90,7 @@ class Numerics(Leaving):
     rng: int | np.random.Generator = option(
         Unset(0), _generator, meaning="generator of irregular samplings", kept=False
     )
-    volume: str = option("sampler", Choice(VOLUMES), meaning="rest volume of particles")
+    volume: str = option("sampler", Choice(VOLUMES), meaning="rest volume of particles", deformable=True)
     transfer: str = option(
         "apic",
         CORE.choice("transfer"),
@@ -112,6 +112,7 @@ class Numerics(Leaving):
         meaning="share of FLIP",
         users=("transfer", ("flip", "aflip", "asflip")),
         viewer=True,
+        deformable=True,
     )
     xpic_order: int = option(
         Unset(2),
@@ -119,14 +120,18 @@ class Numerics(Leaving):
         meaning="1 is PIC; each order more costs a transfer",
         users=("transfer", ("xpic",)),
         viewer=True,
+        deformable=True,
     )
     advect: str = option(
         Unset("pic"),
         CORE.choice("advect"),
         meaning="velocity with which particles move",
         users=("transfer", ("flip", "aflip")),
+        deformable=True,
     )
-    f_update: str = option("linear", CORE.choice("f_update"), meaning="of the deformation gradient")
+    f_update: str = option(
+        "linear", CORE.choice("f_update"), meaning="of the deformation gradient", deformable=True
+    )
     c_damping: float = option(
         0.0,
         _Damping(0, 1),
@@ -141,6 +146,7 @@ class Numerics(Leaving):
         meaning="volume changes averaged around the centres of cells",
         left_out=False,
         cites=lambda chosen: citations.F_BAR * chosen.f_bar,
+        deformable=True,
     )
     artificial_viscosity: tuple[float, float] = option(
         None,
@@ -148,6 +154,7 @@ class Numerics(Leaving):
         meaning="coefficients, linear and quadratic",
         left_out=(0.0, 0.0),
         cites=lambda chosen: [citations.ARTIFICIAL_VISCOSITY] * any(chosen.artificial_viscosity),
+        deformable=True,
     )
     integrator: str = option(
         "explicit",
@@ -187,7 +194,11 @@ class Numerics(Leaving):
         "deep", CORE.choice("particle_collisions"), meaning="where colliders hold particles", viewer=True
     )
     dissipation: bool = option(
-        False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
+        False,
+        Flag(),
+        meaning="track the energy that the laws dissipate",
+        left_out=False,
+        deformable=True,
     )
 
     @classmethod
@@ -292,6 +303,23 @@ class Numerics(Leaving):
 
 
 OF_SOLVES = ("tolerance", "max_iterations", "preconditioner", "projection")  # options of steps that solve
+
+
+def unused_by_bodies(scene: Scene) -> tuple[str, ...]:
+    """The options that only bodies which deform use, if all bodies of the scene are rigid."""
+    if not all(body.material._row["rigid"] for body in scene.bodies):
+        return ()
+    return tuple(name for name, row in rows(Numerics).items() if row.deformable)
+
+
+def refuse_unused(scene: Scene, chosen: Numerics, arguments: Mapping[str, Any]) -> None:
+    """Raise ValueError for options that are set, but that no body of the scene uses."""
+    for name in unused_by_bodies(scene):
+        if rows(Numerics)[name].is_set(arguments[name], vars(chosen)):
+            raise ValueError(
+                f"{name} = {_check.shown(arguments[name])}: all bodies of the scene are Rigid, which do not use it; "
+                "leave it out"
+            )
 
 
 def new_core(

@@ -290,6 +290,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         self._numerics = numerics.Numerics.checked(scene, locals())
         if not scene.bodies:
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
+        numerics.refuse_unused(scene, self._numerics, locals())
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
@@ -349,6 +350,8 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         own = self._numerics.settings()
         if bodies.are_points(self._scene) and not bodies.take_per_cell(self._scene):
             own = [one for one in own if one.key != "particles_per_cell"]
+        unused = numerics.unused_by_bodies(self._scene)
+        own = [one for one in own if one.key not in unused]
         return (*of_scene(self._scene), *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
@@ -359,6 +362,9 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             del options["sampling"]
             if "particles_per_cell" not in changes and not bodies.take_per_cell(scene):
                 del options["particles_per_cell"]
+        for name in numerics.unused_by_bodies(scene):
+            if name not in changes:
+                options.pop(name, None)
         if options.get("sampling", "lattice") != "lattice":
             options["rng"] = self._sampled_with()
         return type(self)(scene, threads=self.threads, **options)
