@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from mpm import _core
 from mpm.base import _check
 from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.varying import is_varying
 
 
 @_check.strict_options
@@ -65,8 +69,12 @@ class VonMises(_Flowing, _Elastic):
     viscosity: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.hardening, type) and issubclass(self.hardening, Hardening):
-            raise _check.wrong_type("hardening", self.hardening, "a number or a Hardening, such as Voce(...)")
+        given = self.hardening
+        known = isinstance(given, (Hardening, numbers.Real, np.ndarray)) and not isinstance(given, bool)
+        if isinstance(given, type) or not (known or is_varying(given)):
+            raise _check.wrong_type(
+                "hardening", given, "a number >= 0 [Pa] or a Hardening, such as Voce(...)"
+            )
         Material.__post_init__(self)
         if not self._varies and (broken := self._unfit({}, 1)):
             raise ValueError(
