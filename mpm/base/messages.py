@@ -113,9 +113,15 @@ def not_converged(t: Trouble) -> str:
 
 def left_range(t: Trouble) -> str:
     law = f" '{t.subject}'" if t.subject else ""
+    alone = (
+        "; spray far from everything keeps its C, and its volume grows for ever: c_damping = 0.2 ends that"
+        if t.subject == "fluid"
+        else ""
+    )
     return (
         f"the volume ratio J of {t.total} particle(s) has left the range of its law{law}: the material is "
         "crushed or torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand"
+        f"{alone}"
     )
 
 
