@@ -192,7 +192,11 @@ def test_settings_and_errors():
             r"must be >= yield_stress = 5000.0",
             lambda: metal_of("table", hardening=Table([0.1], [4e3])),
         ),
-        (TypeError, r"hardening = .*Voce.*: must be a number >= 0 .* or", lambda: metal_of("voce", hardening=Voce)),
+        (
+            TypeError,
+            r"hardening = .*Voce.*: must be a number >= 0 .* or",
+            lambda: metal_of("voce", hardening=Voce),
+        ),
         (
             TypeError,
             r"hardening = 'voce': must be a number >= 0 \[Pa\] or a Hardening",

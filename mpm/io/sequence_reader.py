@@ -30,7 +30,6 @@ MARGIN = 0.05  # of the longest side, around the particles of another program
 CELLS = 4096  # at most, along the longest side of such a domain
 DENSITY = 1000.0  # kg/m³, where masses are not told
 WIDTHS = (3, 6, 9)
-MOST_FRAMES = 1_000_000
 
 
 def is_sequence(path: Path) -> bool:
