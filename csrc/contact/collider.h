@@ -41,6 +41,7 @@ typedef struct mpm_collider_book {
     double impulse[3], torque[3]; /* on the material [N s], about the reference point [N m s] */
     double speed;                 /* a bound of the largest |v_surface| near material [m/s] */
     bool near;                    /* the collider may touch the task or block */
+    bool beside;                  /* it may cover the surface of one that is near */
     uint64_t parts;               /* the parts of its shape that may touch it */
 } mpm_collider_book;
 

@@ -25,17 +25,19 @@ struct holder {
     int face;
     double nearest[3]; /* y, the point of its surface that is nearest to the point [m] */
     double depth;      /* [m] */
+    double beyond[3];  /* from the end of the domain, where a collider is read, to the point [m] */
 };
 
 /* The point of a collider's surface that is nearest to x, from the reading there. */
-static void find_nearest(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double y[3])
+static void find_nearest(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double y[3],
+                         int most)
 {
     mpm_shape_reading reading = *at;
     memcpy(y, x, 3 * sizeof *y);
     for (int k = 1;; k++) {
         for (int a = 0; a < 3; a++)
             y[a] -= reading.phi * reading.normal[a];
-        if (k == MOST_READINGS)
+        if (k == most)
             return;
         reading = mpm_collider_read(collider, &collider->now, y, UINT64_MAX);
         if (!(reading.phi < -1e-9 * fabs(at->phi)))
@@ -58,8 +60,15 @@ static mpm_shape_reading read(const struct holder *holder, const mpm_faces *face
 static bool covers(const struct holder *holder, const mpm_faces *faces, const struct holder *other, const double n[3],
                    double tolerance, double step)
 {
-    const double *y = other->nearest;
-    const double above[3] = {y[0] + step * n[0], y[1] + step * n[1], y[2] + step * n[2]};
+    double y[3], above[3];
+    for (int a = 0; a < 3; a++) { /* faces are beside the point, colliders beside the end of the domain */
+        y[a] = other->nearest[a];
+        if (!holder->collider)
+            y[a] += other->beyond[a];
+        else if (!other->collider && other->face / 2 != a)
+            y[a] -= holder->beyond[a];
+        above[a] = y[a] + step * n[a];
+    }
     if (!(read(holder, faces, y).phi <= tolerance))
         return false;
     const mpm_shape_reading outside = read(holder, faces, above);
@@ -101,33 +110,53 @@ static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_he
     holder->depth = fabs(holder->nearest[a] - x[a]);
 }
 
-/* Lists the faces and the colliders `inside`, less what is shadowed. */
-static int list_contacts(const mpm_collider *colliders, const mpm_holder *inside, int found, const double x[3],
-                         const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+/* Holds a point by the face of a collider that material can reach. */
+static void expose(const mpm_surroundings *around, struct holder *holder, mpm_held_contact *contact)
 {
+    mpm_shape_reading at = {.phi = -holder->depth};
+    memcpy(at.normal, contact->normal, sizeof at.normal);
+    if (!mpm_exposed_find(around, holder->collider, &at, holder->nearest))
+        return;
+    memcpy(contact->normal, at.normal, sizeof at.normal);
+    holder->depth = -at.phi;
+}
+
+/* Lists the faces and the colliders `inside`, less what is shadowed. */
+static int list_contacts(const mpm_surroundings *around, const mpm_holder *inside, int found, const double point[3],
+                         mpm_held_contact contacts[MPM_MOST_CONTACTS])
+{
+    const mpm_faces *faces = around->faces;
+    const double *x = around->x; /* `point`, or the end of the domain beside it */
     struct holder holders[MPM_MOST_CONTACTS];
     int n = 0, kept = 0;
     for (int face = 0; faces && face < 6; face++)
         if (faces->held >> face & 1) {
-            add_face(face, x, faces, &contacts[n], &holders[n]);
+            add_face(face, point, faces, &contacts[n], &holders[n]);
             n++;
         }
     for (int i = 0; i < found; i++, n++) {
-        const mpm_collider *collider = &colliders[inside[i].collider];
+        const mpm_collider *collider = &around->colliders[inside[i].collider];
         contacts[n] = (mpm_held_contact){.contact = collider->contact, .friction = collider->friction,
                                          .collider = (int32_t)inside[i].collider};
         memcpy(contacts[n].normal, inside[i].at.normal, sizeof contacts[n].normal);
         memcpy(contacts[n].surface, inside[i].at.velocity, sizeof contacts[n].surface);
-        holders[n] = (struct holder){.collider = collider, .depth = fabs(inside[i].at.phi)};
-        if (n + found > 1 + i)
-            find_nearest(collider, x, &inside[i].at, holders[n].nearest);
+        holders[n] = (struct holder){.collider = collider, .depth = fabs(inside[i].at.phi),
+                                     .beyond = {point[0] - x[0], point[1] - x[1], point[2] - x[2]}};
+        find_nearest(collider, x, &inside[i].at, holders[n].nearest, n + found > 1 + i ? MOST_READINGS : 1);
     }
-    if (!found || n == 1)
+    if (!found)
         return n;
-    const unsigned shadowed = find_shadowed(holders, contacts, n, faces, x);
+    /* First, the faces that the ends of the domain cover: they must not shadow walls. */
+    const mpm_surroundings ends = {.faces = faces, .x = {x[0], x[1], x[2]}};
+    for (int i = n - found; i < n; i++)
+        expose(&ends, &holders[i], &contacts[i]);
+    const unsigned shadowed = n > 1 ? find_shadowed(holders, contacts, n, faces, x) : 0;
     for (int i = 0; i < n; i++)
-        if (!(shadowed >> i & 1))
+        if (!(shadowed >> i & 1)) {
+            if (holders[i].collider)
+                expose(around, &holders[i], &contacts[i]);
             contacts[kept++] = contacts[i];
+        }
     return kept;
 }
 
@@ -154,8 +183,10 @@ int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double 
                       const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     mpm_holder inside[MPM_MOST_HOLDERS];
-    const int found = count ? mpm_collider_find_holders(colliders, count, x, 0, books, inside) : 0;
-    return list_contacts(colliders, inside, found, x, faces, contacts);
+    mpm_surroundings around = {colliders, count, books, faces, {x[0], x[1], x[2]}};
+    const int found =
+        mpm_exposed_extend(&around, inside, mpm_collider_find_holders(colliders, count, x, 0, books, inside));
+    return list_contacts(&around, inside, found, x, contacts);
 }
 
 /* ---- several contacts at once ----------------------------------------------------------------------------------- */
@@ -382,11 +413,13 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
 {
     mpm_held_contact contacts[MPM_MOST_CONTACTS];
     mpm_holder inside[MPM_MOST_HOLDERS];
-    int found = mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside);
+    mpm_surroundings around = {colliders, count, books, faces, {point->x[0], point->x[1], point->x[2]}};
     bool touched = false;
+    int found = mpm_exposed_extend(
+        &around, inside, mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside));
     if (!found)
         return false;
-    found = list_contacts(colliders, inside, found, point->x, faces, contacts);
+    found = list_contacts(&around, inside, found, point->x, contacts);
     for (int c = 0; c < found; c++)
         touched |= contacts[c].collider != MPM_HELD_BY_WALL;
     if (!touched)

@@ -7,7 +7,7 @@
  * material meets j before it can reach i, so i does not hold. Each side of a groove contains the y of the other, and
  * both hold. Where bodies that overlap form one floor, y_i lies on the top of both: j does not count as one that
  * contains y_i if its surface continues that of i there: the point above y_i is outside of j, with the normal of i.
- * Then i shadows the side of j that lies in i.
+ * Then i shadows the side of j that lies in i. What holds does so by a face that material can reach (exposed.h).
  *
  * One contact acts by the rule of collision.h. Several act together, on a point of mass m with the velocity v before:
  *
@@ -25,7 +25,7 @@
  * are pressed get the velocity of the first surface, so that the point moves along their common edge.
  */
 #pragma once
-#include "contact/collider.h"
+#include "contact/exposed.h"
 
 enum {
     MPM_HELD_BY_WALL = -1,
@@ -43,13 +43,6 @@ typedef struct mpm_held_contact {
     double push[3];      /* friction impulse on the material [N s] */
     double impulse[3];   /* of the contact on the material, friction included [N s] */
 } mpm_held_contact;
-
-/** The walls of a domain, and which of its faces (bit 2 axis, and that + 1 for the upper one) hold a point. */
-typedef struct mpm_faces {
-    const mpm_wall *walls;
-    double lower[3], upper[3]; /* [m] */
-    unsigned held;
-} mpm_faces;
 
 /** Finds the contacts at x [m]: the held faces in their order (a mirror slips), then the near colliders, the deepest
  *  first; `faces` NULL: no face. Leaves out what is shadowed. Returns how many there are. */

@@ -119,7 +119,7 @@ static void take_books(mpm_collider_book *books, size_t count, const void *from)
 {
     for (size_t k = 0; k < count; k++) {
         memcpy(&books[k], (const char *)from + k * sizeof *books, sizeof *books);
-        books[k].near = false;
+        books[k].near = books[k].beside = false;
         books[k].parts = 0;
     }
 }

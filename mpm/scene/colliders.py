@@ -135,9 +135,9 @@ class Collides:
         Where colliders overlap each other or a wall, those that another one covers there hold nothing. The others act
         together: each pushes along its own normal, no harder than needed, and rubs as hard as it pushes. Surfaces that
         close in on material leave it the motion along their common edge; walls then hold before colliders, deeper
-        colliders before others. Parts of one floor should be one collider, a union of shapes that overlap by a cell or
-        more: side faces of colliders that lie inside of others act on what slides over them, and so does a seam of
-        parts that lie flush.
+        colliders before others. A face that nothing can reach holds nothing either: the side of a part of a floor, be
+        it a collider or a shape of a union, where another part overlaps it or lies flush with it, and the side of a
+        collider that ends at the end of the domain.
 
         In a simulation, the next step is the first to feel it. Its motion counts from t = 0, as that of other
         colliders. In the history ``impulse:NAME`` and ``torque:NAME`` are 0 in earlier records. `Simulation.scene` has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: math/krylov.c math/newton.c contact/constraint.c contact/contacts.c contact/collider.c contact/motion.c
- * contact/shape.c contact/lattice.c base/exact.c base/memory.c */
+/* sources: math/krylov.c math/newton.c contact/constraint.c contact/contacts.c contact/exposed.c contact/collider.c
+ * contact/motion.c contact/shape.c contact/lattice.c base/exact.c base/memory.c */
 /* The solvers of implicit steps without a simulation: conjugate gradients on small matrices, Newton's method on
  * energies of two unknowns, and the contacts of one node, also without a solve. */
 #include "check.h"

@@ -20,7 +20,7 @@ static double find_near_colliders(const mpm_colliders *colliders, const int32_t 
     double places[3][3] = {{0}}, speed = -1;
     int counts[3] = {1, 1, 1};
     for (size_t k = 0; k < colliders->count; k++) {
-        books[k].near = false;
+        books[k].near = books[k].beside = false;
         books[k].parts = 0;
     }
     for (int a = 0; a < DIM; a++)
@@ -30,8 +30,12 @@ static double find_near_colliders(const mpm_colliders *colliders, const int32_t 
             for (int k = 0; k < counts[2]; k++) {
                 const double at[3] = {places[0][i], places[1][j], places[2][k]};
                 double centre[3] = {0};
-                for (int a = 0; a < DIM; a++)
-                    centre[a] = colliders->lower[a] + at[a] * colliders->dx;
+                for (int a = 0; a < DIM; a++) { /* beyond the domain, its end decides (exposed.h) */
+                    const double cells = (double)colliders->symmetry[a].cells;
+                    const bool periodic = colliders->symmetry[a].periodic;
+                    const double inside = at[a] < 0 && !periodic ? 0 : at[a] > cells && !periodic ? cells : at[a];
+                    centre[a] = colliders->lower[a] + inside * colliders->dx;
+                }
                 const double found =
                     mpm_collider_find_near(colliders->list, colliders->count, centre, radius, dt, books);
                 speed = speed > found ? speed : found;
@@ -53,6 +57,7 @@ mpm_faces MPM_KERNEL(collide_faces)(const mpm_colliders *colliders, const mpm_wa
     for (int a = 0; a < DIM; a++) {
         faces.lower[a] = colliders->lower[a];
         faces.upper[a] = colliders->lower[a] + (double)cells[a] * colliders->dx;
+        faces.periodic |= (colliders->symmetry[a].periodic ? 1u : 0) << a;
     }
     return faces;
 }
