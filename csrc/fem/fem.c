@@ -75,11 +75,9 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
     mpm_fem *fem = mpm_memory_new(allocator, 1, sizeof *fem);
     if (!fem)
         return MPM_OUT_OF_MEMORY;
-    fem->run = mpm_run_of(&method, fem, allocator, settings->dim, settings->history, settings->threads);
-    fem->store = (mpm_store){.run = &fem->run, .real_size = settings->real_size, .fields.dim = settings->dim};
-    fem->run.fixed_dt = settings->dt;
-    fem->run.allow_unstable = settings->allow_unstable;
     fem->settings = *settings;
+    fem->run = mpm_run_of(&method, fem, allocator, &fem->settings.common);
+    fem->store = (mpm_store){.run = &fem->run, .real_size = settings->real_size, .fields.dim = settings->dim};
     for (int a = settings->dim; a < 3; a++)
         fem->settings.gravity[a] = 0;
     fem->kernels = mpm_fem_dispatch_kernels(settings->isa, settings->dim, settings->real_size);

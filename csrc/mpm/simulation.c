@@ -59,10 +59,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
         mpm_memory_free(allocator, simulation);
         return MPM_OUT_OF_MEMORY;
     }
-    simulation->run = mpm_run_of(&method, simulation, allocator, settings->dim, settings->history, settings->threads);
-    simulation->run.fixed_dt = settings->dt;
-    simulation->run.allow_unstable = settings->allow_unstable;
     simulation->settings = *settings;
+    simulation->run = mpm_run_of(&method, simulation, allocator, &simulation->settings.common);
     simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
     simulation->kernels = kernels;
     if (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0)

@@ -139,7 +139,8 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
 double mpm_timestep_next(const mpm_simulation *simulation, const mpm_step *step)
 {
     const mpm_run *run = &simulation->run;
-    return mpm_march_fit_dt(run->fixed_dt > 0 ? run->fixed_dt : run->natural_dt, step->time, step->goal->end);
+    const double dt = run->settings->dt > 0 ? run->settings->dt : run->natural_dt;
+    return mpm_march_fit_dt(dt, step->time, step->goal->end);
 }
 
 void mpm_timestep_foresee(mpm_simulation *simulation)

@@ -96,10 +96,11 @@ PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 /** Raises the exception for `status` and returns NULL; `self`, a `Core`, provides the details of its trouble. */
 PyObject *mpm_python_raise(PyObject *self, mpm_status status);
 
-/** Raises an exception of `type` that says when it happened, and returns NULL. Takes `rows` and `residuals`, its lists
- *  of attributes; NULL for the latter: there are none, for the former: an exception is set already. */
-PyObject *mpm_python_raise_at(PyObject *type, long long steps, double time, const char *text, PyObject *rows,
-                              PyObject *residuals);
+/** Raises an exception of `type` in the trajectory of a system of ordinary differential equations, and returns NULL.
+ *  messages.py has the words of `reason`; `said`: by the system's own functions. Takes `residuals`, a list; NULL: there
+ *  are none. */
+PyObject *mpm_python_raise_in_system(PyObject *type, long long steps, double time, const char *reason,
+                                     const char *method, double dt, PyObject *said, PyObject *residuals);
 
 /** The residuals of a solve as a list. */
 PyObject *mpm_python_residuals(const mpm_newton *newton);

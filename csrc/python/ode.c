@@ -324,23 +324,10 @@ static PyObject *place_error(const mpm_stepper *stepper, const mpm_trajectory *r
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyObject *said = PyObject_Str(value), *bytes = said ? PyUnicode_AsUTF8String(said) : NULL;
-    Py_XDECREF(said);
-    if (!bytes) {
-        PyErr_Restore(type, value, traceback);
-        return NULL;
-    }
-    char text[600];
-    if (run->failed_dt > 0)
-        snprintf(text, sizeof text, "the next step of '%s' with dt = %g s: %.450s", stepper->name, run->failed_dt,
-                 PyBytes_AsString(bytes));
-    else if (run->taken)
-        snprintf(text, sizeof text, "the state after a step of '%s' with dt = %g s: %.450s", stepper->name,
-                 run->dt[run->changing ? run->taken - 1 : 0], PyBytes_AsString(bytes));
-    else
-        snprintf(text, sizeof text, "the state at the start: %.450s", PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
-    mpm_python_raise_at(type, run->taken, run->time, text, PyList_New(0), NULL);
+    const double taken_dt = run->taken ? run->dt[run->changing ? run->taken - 1 : 0] : 0;
+    const char *where = run->failed_dt > 0 ? "next step" : run->taken ? "after a step" : "at the start";
+    mpm_python_raise_in_system(type, run->taken, run->time, where, stepper->name,
+                               run->failed_dt > 0 ? run->failed_dt : taken_dt, value, NULL);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -350,23 +337,16 @@ static PyObject *place_error(const mpm_stepper *stepper, const mpm_trajectory *r
 static PyObject *raise(const module_state *state, mpm_status status, const mpm_stepper *stepper,
                        const mpm_trajectory *run)
 {
-    char text[300];
     switch (status) {
     case MPM_OUT_OF_MEMORY:
         return PyErr_NoMemory();
     case MPM_UNSTABLE:
-        snprintf(text, sizeof text,
-                 "the next step of '%s' with dt = %g s leads to numbers that are not finite: choose a smaller dt or "
-                 "another method",
-                 stepper->name, run->failed_dt);
-        return mpm_python_raise_at(state->instability_error, run->taken, run->time, text, PyList_New(0), NULL);
+        return mpm_python_raise_in_system(state->instability_error, run->taken, run->time, "not finite",
+                                          stepper->name, run->failed_dt, Py_None, NULL);
     case MPM_NO_CONVERGENCE:
-        snprintf(text, sizeof text,
-                 "the next step of '%s' with dt = %g s was not solved: choose a smaller dt; df/dx and df/dv must be "
-                 "symmetric, and M - dt^2 df/dx - dt df/dv positive definite",
-                 stepper->name, run->failed_dt);
-        return mpm_python_raise_at(state->convergence_error, run->taken, run->time, text, PyList_New(0),
-                                   mpm_python_residuals(&run->newton));
+        return mpm_python_raise_in_system(state->convergence_error, run->taken, run->time, "not solved",
+                                          stepper->name, run->failed_dt, Py_None,
+                                          mpm_python_residuals(&run->newton));
     default: /* interrupted: a signal handler or what was asked has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);

@@ -49,12 +49,14 @@ static PyObject *raise_error(PyObject *type, long long steps, double time, PyObj
     return NULL;
 }
 
-PyObject *mpm_python_raise_at(PyObject *type, long long steps, double time, const char *text, PyObject *rows,
-                              PyObject *residuals)
+PyObject *mpm_python_raise_in_system(PyObject *type, long long steps, double time, const char *reason,
+                                     const char *method, double dt, PyObject *said, PyObject *residuals)
 {
-    char whole[700];
-    snprintf(whole, sizeof whole, "step %lld, t = %.9g s: %s", steps, time, text);
-    return raise_error(type, steps, time, PyUnicode_FromString(whole), rows, residuals);
+    PyObject *module = PyImport_ImportModule("mpm.base.messages"), *text = NULL;
+    if (module)
+        text = PyObject_CallMethod(module, "in_system", "LdssdO", steps, time, reason, method, dt, said);
+    Py_XDECREF(module);
+    return raise_error(type, steps, time, text, text ? PyList_New(0) : NULL, residuals);
 }
 
 /* What a message says of a trouble. */

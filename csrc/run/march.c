@@ -58,8 +58,8 @@ static void set_end(const mpm_run *run, mpm_step *step)
 static void plan(mpm_run *run, mpm_step *step)
 {
     step->natural = 0;
-    step->dt = run->fixed_dt;
-    if (!(run->fixed_dt > 0))
+    step->dt = run->settings->dt;
+    if (!(step->dt > 0))
         run->method->plan(run->self, step);
     step->dt = mpm_march_fit_dt(step->dt, run->time, step->goal->end);
     set_end(run, step);
@@ -68,7 +68,8 @@ static void plan(mpm_run *run, mpm_step *step)
 static mpm_status check_size(mpm_run *run, const mpm_step *step)
 {
     const mpm_method *method = run->method;
-    if (run->fixed_dt > 0 && !run->allow_unstable && !(step->dt <= method->bound(run->self) * (1 + 1e-12)))
+    const mpm_common *settings = run->settings;
+    if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= method->bound(run->self) * (1 + 1e-12)))
         return method->report(run->self, MPM_DT_ABOVE_BOUND, step);
     if (!(run->time + step->dt > run->time)) /* a run would never end */
         return mpm_trouble_note(&run->trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
@@ -92,7 +93,7 @@ static mpm_status attempt(mpm_run *run, mpm_step *step)
         if (status || reason == MPM_NO_REASON)
             return status;
         const bool may_retry = !method->may_retry || method->may_retry(run->self, step, reason);
-        if (run->fixed_dt > 0 || retries == MOST_RETRIES || !may_retry)
+        if (run->settings->dt > 0 || retries == MOST_RETRIES || !may_retry)
             return method->report(run->self, reason, step);
         halve(run, step);
     }

@@ -5,11 +5,11 @@
 
 #include "run/march.h"
 
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every,
-                   int threads)
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings)
 {
-    return (mpm_run){.method = method, .self = self, .allocator = *allocator, .threads = threads,
-                     .history = {.dim = dim, .every = every, .section = method->section, .method = self}};
+    return (mpm_run){
+        .method = method, .self = self, .allocator = *allocator, .settings = settings, .threads = settings->threads,
+        .history = {.dim = settings->dim, .every = settings->history, .section = method->section, .method = self}};
 }
 
 void mpm_run_clear(mpm_run *run)

@@ -9,6 +9,7 @@
 #include "run/books.h"
 #include "run/history.h"
 #include "run/limit.h"
+#include "run/options.h"
 #include "run/trouble.h"
 
 /** A run calls this every 50 ms; a non-zero result ends the run after a whole step. */
@@ -86,16 +87,15 @@ enum { MPM_MOST_COUNTERS = 8, MPM_MOST_PHASES = 8 };
 typedef struct mpm_run {
     const mpm_method *method;
     void *self; /* the argument of the method's functions */
+    const mpm_common *settings; /* of the method */
     mpm_allocator allocator;
     int threads;    /* of later runs, at least 1 */
     mpm_pool *pool; /* during a call */
     double time;    /* current time [s] */
     double dt;      /* of the last step [s]; 0 before the first */
     double began;   /* time at which the last step began [s] */
-    double fixed_dt; /* of every step [s]; 0: steps are automatic */
     double natural_dt; /* of the last automatic step, or of the next one if the method has planned it, without the end
                         * of the run [s]; 0: not planned yet */
-    bool allow_unstable; /* a fixed step may exceed the bound */
     const double *body_force; /* of a forced step: [row][dim] [m/s2]; NULL: none */
     int64_t steps;  /* taken */
     bool suspect;   /* the last step left trouble, which a run must report before it continues */
@@ -106,9 +106,8 @@ typedef struct mpm_run {
     mpm_trouble trouble;
 } mpm_run;
 
-/** A run that has not begun, for a method in `dim` dimensions, with a record every `every` steps (0: no history). */
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, int dim, int every,
-                   int threads);
+/** A run that has not begun. The settings of the method must outlive it. */
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings);
 
 /** Frees what a run holds. */
 void mpm_run_clear(mpm_run *run);

@@ -137,10 +137,8 @@ mpm_status mpm_sph_new(mpm_sph **result, const mpm_allocator *allocator, const m
     mpm_sph *sph = mpm_memory_new(allocator, 1, sizeof *sph);
     if (!sph)
         return MPM_OUT_OF_MEMORY;
-    sph->run = mpm_run_of(&method, sph, allocator, settings->dim, settings->history, settings->threads);
-    sph->run.fixed_dt = settings->dt;
-    sph->run.allow_unstable = settings->allow_unstable;
     sph->settings = *settings;
+    sph->run = mpm_run_of(&method, sph, allocator, &sph->settings.common);
     sph->kernels = mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
     sph->settings.isa = sph->kernels->isa; /* a string constant; the caller's may not last */
     if (settings->dim == 2)

@@ -58,6 +58,26 @@ def message(steps: int, time: float, trouble: tuple[Any, ...]) -> str:
     return f"step {steps}, t = {time:.9g} s: {WORDS[t.reason](t)}{first}"
 
 
+def in_system(steps: int, time: float, reason: str, method: str, dt: float, said: object) -> str:
+    """The message of an error in the trajectory of a system (`mpm.integrators`); `said`: by its own functions."""
+    return f"step {steps}, t = {time:.9g} s: " + IN_SYSTEMS[reason].format(method=method, dt=dt, said=said)
+
+
+IN_SYSTEMS = {
+    "next step": "the next step of '{method}' with dt = {dt:g} s: {said}",
+    "after a step": "the state after a step of '{method}' with dt = {dt:g} s: {said}",
+    "at the start": "the state at the start: {said}",
+    "not finite": (
+        "the next step of '{method}' with dt = {dt:g} s leads to numbers that are not finite: choose a smaller dt or "
+        "another method"
+    ),
+    "not solved": (
+        "the next step of '{method}' with dt = {dt:g} s was not solved: choose a smaller dt; df/dx and df/dv must be "
+        "symmetric, and M - dt^2 df/dx - dt df/dv positive definite"
+    ),
+}
+
+
 # ---- any method -----------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ enum { X, V, MASS, ID, FIELDS, DIM = 2, TORN = MPM_REASONS, TOO_LONG, STRETCHED 
 
 struct springs {
     mpm_run run;
+    mpm_common settings;
     mpm_store store;
     double stiffness, length, most; /* of every spring [N/m], [m]; length at which it tears [m] */
     double planned, allowed, dt;    /* automatic step; the longest that is not refused; the one that is taken [s] */
@@ -164,8 +165,9 @@ static void start(struct springs *s, const mpm_allocator *allocator, int masses,
         [MASS] = {"mass", "kg", MPM_SCALAR, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 10, .initial = 1,
                   .lasting = true},
         [ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true}};
-    *s = (struct springs){.stiffness = 100, .length = 1, .most = 3, .planned = 1e-3, .allowed = 1};
-    s->run = mpm_run_of(&method, s, allocator, DIM, 2, threads);
+    *s = (struct springs){.settings = {.dim = DIM, .history = 2, .threads = threads},
+                          .stiffness = 100, .length = 1, .most = 3, .planned = 1e-3, .allowed = 1};
+    s->run = mpm_run_of(&method, s, allocator, &s->settings);
     s->store = (mpm_store){.run = &s->run, .real_size = sizeof(double), .fields.dim = DIM};
     assert(!mpm_store_add_fields(&s->store, fields, FIELDS) && !mpm_store_reserve(&s->store, masses));
     mpm_store_add_rows(&s->store, masses);
@@ -348,15 +350,15 @@ static void refused_steps_are_halved(const mpm_allocator *allocator)
     s.allowed = 0;
     assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == TOO_LONG);
     assert(s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3 / 4096 && s.run.steps == 2);
-    s.run.fixed_dt = 1e-3;
+    s.settings.dt = 1e-3;
     assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3);
     s.allowed = 1;
-    s.run.fixed_dt = 0.2;
+    s.settings.dt = 0.2;
     assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_ABOVE_BOUND);
-    s.run.fixed_dt = 1e-20;
+    s.settings.dt = 1e-20;
     assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_TOO_SMALL);
-    s.run.fixed_dt = 0.2;
-    s.run.allow_unstable = true;
+    s.settings.dt = 0.2;
+    s.settings.allow_unstable = true;
     assert(s.run.steps == 2 && !run(&s, 1, INFINITY, INFINITY) && s.run.dt == 0.2);
     stop(&s);
 }
