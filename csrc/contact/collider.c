@@ -156,7 +156,7 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
         const double speed = fmax(steady, state->swing + state->twist * (length(arm) + radius)) + state->deforming;
         find_own_place(&colliders[k], state, centre, own);
         const double phi = mpm_shape_find_parts(shape, state->time, own, radius, &parts);
-        books[k].beside |= phi <= shape->steepness * (3 * radius + speed * dt);
+        books[k].beside |= phi <= shape->steepness * (2 * radius + speed * dt);
         if (phi <= shape->steepness * (radius + speed * dt)) {
             books[k].near = true;
             books[k].parts |= parts;
