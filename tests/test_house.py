@@ -86,6 +86,11 @@ def test_includes_go_only_downwards():
 
 
 @source
+def test_the_file_of_every_law_is_included():
+    listed = re.findall(r"X\(MPM_\w+, (\w+), (?:IN)?ELASTIC", (CSRC / "materials" / "laws.h").read_text())
+    assert includes(CSRC / "materials" / "each_law.h") == [f"materials/{law}.h" for law in ("row", *listed)]
+
+
 def test_the_core_knows_nothing_of_python():
     for path in C_FILES:
         if path.relative_to(CSRC).parts[0] != "python":

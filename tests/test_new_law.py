@@ -201,7 +201,7 @@ def edited(path: Path, *changes: tuple[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.source
-def test_a_law_with_history_is_its_file_its_line_and_its_class(tmp_path):
+def test_a_law_with_history_is_its_file_its_lines_and_its_class(tmp_path):
     tree = tmp_path / "tree"
     for name in ("csrc", "mpm"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -214,6 +214,8 @@ def test_a_law_with_history_is_its_file_its_line_and_its_class(tmp_path):
         materials / "laws.h",
         (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)"),
     )
+    include = '#include "materials/sand.h"'
+    edited(materials / "each_law.h", (include, f'{include}\n#include "materials/ageing.h"'))
     edited(
         tree / "mpm" / "materials" / "__init__.py",
         ('    "FixedCorotated",', '    "Ageing",\n    "FixedCorotated",'),
