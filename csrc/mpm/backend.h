@@ -5,12 +5,12 @@
  * blocks, tasks and images, materials and colliders, and the descriptions below belong to the host; a back end with
  * memory of its own copies them.
  *
- * A launch may end later than its call. Whatever the host maps, or reduces, is complete.
+ * A launch may end later than its call, but whatever the host maps, or reduces, is complete. Descriptions last as long
+ * as the call.
  */
 #pragma once
-#include <stddef.h>
-
 #include "base/device.h"
+#include "base/reduction.h"
 #include "mpm/kernels/kernels.h"
 
 /** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
@@ -36,31 +36,6 @@ typedef struct mpm_pass {
     double (*sums)[2]; /* per block */
 } mpm_pass;
 
-/** How the numbers of all parts become one. */
-typedef enum mpm_reduce {
-    MPM_REDUCE_SUM,   /* exact (base/exact.h) */
-    MPM_REDUCE_LEAST, /* of what the result begins with, and of all parts; NaN is left out */
-    MPM_REDUCE_MOST,
-    MPM_REDUCE_COUNT  /* a sum of int64_t, added to what the result begins with */
-} mpm_reduce;
-
-/** Some consecutive numbers of a report. */
-typedef struct mpm_member {
-    size_t offset;
-    int numbers;
-    mpm_reduce rule;
-} mpm_member;
-
-#define MPM_MEMBER(type, name, rule) {offsetof(type, name), sizeof(((type *)0)->name) / 8, rule}
-
-/** A report of `count` parts that lie `stride` bytes apart, and what of it is reduced. */
-typedef struct mpm_reduction {
-    const void *parts;
-    size_t count, stride;
-    const mpm_member *members;
-    int member_count;
-} mpm_reduction;
-
 typedef struct mpm_backend mpm_backend;
 struct mpm_backend {
     mpm_device device; /* the first member */
@@ -82,7 +57,7 @@ struct mpm_backend {
     /** mpm_binning_run; loop and pool are left to the back end. */
     mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
 
-    /** The members of all parts, in `result`, a struct as each part is one. */
+    /** mpm_reduction_run, of parts in memory of the device into a struct of the host. */
     void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, void *result);
 
     /** After sweeps over values that are not finite: scratch that outlives a sweep may hold some of them. */

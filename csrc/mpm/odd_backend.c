@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpm/odd_backend.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/exact.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/state.h"
 
@@ -129,7 +131,7 @@ static void end_launch(struct odd *odd)
         scramble(piece);
 }
 
-/* ---- launches: those of the CPU, in reverse order ---------------------------------------------------------------- */
+/* ---- launches: in reverse order, most of them those of the CPU --------------------------------------------------- */
 
 struct reversal {
     mpm_pool_item item;
@@ -200,11 +202,37 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, mpm_part
     return status;
 }
 
+/* One number of all parts, the last part first. */
+static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, char *result)
+{
+    mpm_exact sum;
+    double number, extreme;
+    int64_t counted, count;
+    mpm_exact_clear(&sum);
+    memcpy(&extreme, result + offset, sizeof extreme);
+    memcpy(&count, result + offset, sizeof count);
+    for (size_t i = of->count; i-- > 0;) {
+        const char *part = (const char *)of->parts + i * of->stride + offset;
+        memcpy(&number, part, sizeof number);
+        memcpy(&counted, part, sizeof counted);
+        if (rule == MPM_REDUCE_SUM)
+            mpm_exact_add(&sum, number);
+        else if (rule == MPM_REDUCE_COUNT)
+            count += counted;
+        else if (rule == MPM_REDUCE_LEAST ? !(number >= extreme) : !(number <= extreme))
+            extreme = isnan(number) ? extreme : number;
+    }
+    number = rule == MPM_REDUCE_SUM ? mpm_exact_round(&sum) : extreme;
+    memcpy(result + offset, rule == MPM_REDUCE_COUNT ? (void *)&count : (void *)&number, sizeof number);
+}
+
 static void reduce(mpm_backend *backend, const mpm_reduction *of, void *result)
 {
     struct odd *odd = (struct odd *)backend;
     begin_launch(odd);
-    odd->cpu->reduce(odd->cpu, of, result);
+    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+        for (size_t k = 0; k < (size_t)member->numbers; k++)
+            reduce_number(of, member->rule, member->offset + k * sizeof(double), result);
     end_launch(odd);
 }
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reductions of reports, which are arrays of structs: what of each part becomes one number of all, and by which rule.
+ * Every number has eight bytes.
+ */
+#pragma once
+#include <stddef.h>
+
+/** How the numbers of all parts become one. */
+typedef enum mpm_reduce {
+    MPM_REDUCE_SUM,   /* exact (base/exact.h) */
+    MPM_REDUCE_LEAST, /* of what the result begins with, and of all parts; NaN is left out */
+    MPM_REDUCE_MOST,
+    MPM_REDUCE_COUNT  /* a sum of int64_t, added to what the result begins with */
+} mpm_reduce;
+
+/** Some consecutive numbers of a part. */
+typedef struct mpm_member {
+    size_t offset;
+    int numbers;
+    mpm_reduce rule;
+} mpm_member;
+
+#define MPM_MEMBER(type, name, rule) {offsetof(type, name), sizeof(((type *)0)->name) / 8, rule}
+
+/** A report of `count` parts that lie `stride` bytes apart, and what of it is reduced. */
+typedef struct mpm_reduction {
+    const void *parts;
+    size_t count, stride;
+    const mpm_member *members;
+    int member_count;
+} mpm_reduction;
+
+/** Reduces the members of all parts into `result`, a struct as each part is one. */
+void mpm_reduction_run(const mpm_reduction *reduction, void *result);
