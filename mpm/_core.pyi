@@ -382,7 +382,7 @@ class Simulation(Core):
         """The longest step in which rigid bodies hardly sink into what they touch [s]; infinite without any."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
-    def use_odd_backend(self) -> None:
+    def _use_odd_backend(self) -> None:
         """For tests: runs a simulation without particles on the back end of csrc/mpm/odd_backend.h."""
 
 class SPH(Core):

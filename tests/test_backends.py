@@ -25,7 +25,7 @@ def on_both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], tu
 
     def new_odd_core(*args: Any, **kwargs: Any) -> Any:
         core = new_core(*args, **kwargs)
-        core.use_odd_backend()
+        core._use_odd_backend()
         return core
 
     def both(function: Callable[[], Any]) -> tuple[Any, Any]:

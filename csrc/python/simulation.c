@@ -191,7 +191,7 @@ static PyMethodDef methods[] = {
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"rigid_dt", rigid_dt, METH_NOARGS, "the longest step in which rigid bodies hardly sink into what they touch [s]"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
-    {"use_odd_backend", use_odd_backend, METH_NOARGS,
+    {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
     {NULL, NULL, 0, NULL},
 };
