@@ -91,6 +91,16 @@ def test_the_file_of_every_law_is_included():
     assert includes(CSRC / "materials" / "each_law.h") == [f"materials/{law}.h" for law in ("row", *listed)]
 
 
+def test_only_back_ends_launch_kernels():
+    """Nothing else in csrc/mpm/ calls the pool, an operation or a pass."""
+    launch = re.compile(
+        r"\bmpm_pool_for\(|kernels->(operation|grid_|means_|nodes_|held_)|\bmpm_binning_run\("
+    )
+    launching = {path.name for path in (CSRC / "mpm").glob("*.c") if launch.search(path.read_text())}
+    assert launching == {"cpu_backend.c", "odd_backend.c"}
+
+
+@source
 def test_the_core_knows_nothing_of_python():
     for path in C_FILES:
         if path.relative_to(CSRC).parts[0] != "python":

@@ -44,34 +44,13 @@ static bool may_strain(const mpm_simulation *simulation, const mpm_block_report 
     return !(mpm_kernels_least_det(range, range, dt / simulation->settings.dx) > allowed_det(simulation));
 }
 
-/* The collider that is fastest near material; NULL if none is near. */
-static const mpm_collider *fastest_collider(const mpm_simulation *simulation, double *speed)
-{
-    mpm_device *device = &simulation->backend->device;
-    const size_t count = simulation->boundary.count;
-    const mpm_collider *fastest = NULL;
-    *speed = 0;
-    if (!count)
-        return NULL;
-    const mpm_collider_book *books = mpm_device_map(device, simulation->reports.block_books, MPM_READ);
-    for (size_t i = 0; i < simulation->grid.block_count * count; i++) {
-        const mpm_collider_book *book = &books[i];
-        if (book->near && (!fastest || book->speed > *speed)) {
-            *speed = book->speed;
-            fastest = &simulation->boundary.colliders[i % count];
-        }
-    }
-    mpm_device_unmap(device, simulation->reports.block_books);
-    return fastest;
-}
-
 /* The speed that the motion limit bounds. It includes colliders, because a faster one could jump over material; for an
  * automatic step it also includes the speed at which material and collider approach each other. */
 static double fastest_motion(const mpm_simulation *simulation, const mpm_block_report *report)
 {
     double speed = report->approach;
     if (simulation->settings.dt > 0)
-        fastest_collider(simulation, &speed);
+        mpm_sweeps_fastest(simulation, &speed);
     return speed;
 }
 
@@ -118,7 +97,7 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
         least_det = found.least_det;
         if (loose) {
             double collider;
-            fastest_collider(simulation, &collider);
+            mpm_sweeps_fastest(simulation, &collider);
             *travel = found.advection_speed * per_speed;
             report->approach = fmin(report->approach, found.advection_speed + collider);
         }
@@ -138,7 +117,7 @@ mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, con
     if (reason == MPM_NOT_CONVERGED)
         mpm_implicit_report(simulation, trouble);
     if (reason == MPM_COLLIDER_TOO_FAST) {
-        trouble->name = fastest_collider(simulation, &trouble->value[0])->name;
+        trouble->name = mpm_sweeps_fastest(simulation, &trouble->value[0])->name;
         if (simulation->settings.dt > 0)
             trouble->value[1] =
                 mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);

@@ -39,15 +39,31 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     free_reports(&simulation->reports, &backend->device);
 }
 
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* The book of collider `k` over `parts` tasks or blocks; its speed alone, unless `all`. */
+static mpm_collider_book reduce_books(const mpm_simulation *simulation, const mpm_collider_book *books, size_t parts,
+                                      size_t k, bool all)
+{
+#define OF(name, rule) MPM_MEMBER(mpm_collider_book, name, MPM_REDUCE_##rule)
+    static const mpm_member of_books[] = {OF(speed, MOST), OF(impulse, SUM), OF(torque, SUM)};
+#undef OF
+    mpm_backend *backend = simulation->backend;
+    mpm_collider_book book = {0};
+    const mpm_reduction reduction = {books + k, parts, simulation->boundary.count * sizeof book, of_books,
+                                     all ? COUNT_OF(of_books) : 1};
+    backend->reduce(backend, &reduction, &book);
+    return book;
+}
+
 /* Adds the books of `parts` tasks or blocks to `sums`, one book per collider in memory of the host. */
 static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums, const mpm_collider_book *books,
                       size_t parts)
 {
-    mpm_device *device = &simulation->backend->device;
-    if (!simulation->boundary.count)
-        return;
-    mpm_collider_add_books(sums, mpm_device_map(device, books, MPM_READ), parts, simulation->boundary.count);
-    mpm_device_unmap(device, books);
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        const mpm_collider_book book = reduce_books(simulation, books, parts, k, true);
+        mpm_collider_add_books(&sums[k], &book, 1, 1);
+    }
 }
 
 /* Adds them to those of the first block. */
@@ -55,10 +71,12 @@ static void keep_books(const mpm_simulation *simulation, mpm_collider_book *bloc
                        size_t parts)
 {
     mpm_device *device = &simulation->backend->device;
-    if (!simulation->boundary.count)
-        return;
-    add_books(simulation, mpm_device_map(device, block_books, MPM_WRITE), books, parts);
-    mpm_device_unmap(device, block_books);
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        const mpm_collider_book book = reduce_books(simulation, books, parts, k, true);
+        mpm_collider_book *kept = mpm_device_map(device, block_books, MPM_WRITE);
+        mpm_collider_add_books(&kept[k], &book, 1, 1);
+        mpm_device_unmap(device, block_books);
+    }
 }
 
 mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
@@ -122,8 +140,6 @@ static const mpm_member of_dry_runs[] = {OF(advection_speed, MOST), OF(least_det
 static const mpm_member of_body_forces[] = {OF(force, SUM)};
 static const mpm_member of_solves[] = {OF(elastic, SUM)};
 #undef OF
-
-#define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 /* What the last sweep has measured. */
 static mpm_measure reduce_measures(const mpm_simulation *simulation, const mpm_member *members, int member_count)
@@ -298,6 +314,21 @@ void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)
     const mpm_pass pass = {.kind = MPM_PASS_MEANS, .joins = true, .grid = &simulation->grid,
                            .field = MPM_GRID_VOLUME_CHANGE};
     mpm_sweeps_pass(simulation, &pass);
+}
+
+const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double *speed)
+{
+    const mpm_collider *fastest = simulation->boundary.colliders;
+    *speed = 0;
+    for (size_t k = 0; k < simulation->boundary.count; k++) {
+        const mpm_collider_book book =
+            reduce_books(simulation, simulation->reports.block_books, simulation->grid.block_count, k, false);
+        if (book.speed > *speed) {
+            *speed = book.speed;
+            fastest = &simulation->boundary.colliders[k];
+        }
+    }
+    return fastest;
 }
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)

@@ -28,4 +28,6 @@ void mpm_sweeps_rest_volume(mpm_simulation *simulation);
 void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* and the books of colliders, of rigid bodies */
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt); /* F-bar: averages for the G2P that follows */
+/* The collider that is fastest near material, NULL without colliders, and its speed, 0 if none is near. */
+const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double *speed);
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums); /* of a whole step */
