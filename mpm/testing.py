@@ -1,4 +1,5 @@
-"""Checks for users' own pieces: `check_law` looks for errors in a constitutive law.
+"""Checks for users' own pieces: `check_law` looks for errors in a constitutive law, `assert_conserved` for what a run
+loses, and `orders` says how fast errors fall.
 
 The tests of the package's laws are made of the same functions.
 
@@ -22,7 +23,7 @@ from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
 from mpm.point.driver import Law, PythonLaw, law_of
 
-__all__ = ["check_law"]
+__all__ = ["assert_conserved", "check_law", "orders"]
 
 Answer = Callable[[FloatArray], Any]
 """An evaluation (tau, energy, tau_zz, isolated, longitudinal) at F (m, d, d)."""
@@ -31,6 +32,121 @@ STEP = 1e-3  # of F, for differences of the energy
 MARGIN = 1e-4  # of a modulus: the fourth differences in a curvature
 KINK = 1e-3  # a jump of the slope of the stress, over the longitudinal modulus at rest, that counts
 PATHS = 100  # on which such jumps are looked for
+
+
+@_check.options
+def assert_conserved(
+    sim: Any,
+    *,
+    mass: float | None = 1e-12,
+    momentum: float | None = 1e-9,
+    angular_momentum: float | None = None,
+    energy: float | None = None,
+) -> None:
+    """Raise an AssertionError unless a run has conserved what it ought to, by its history.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Of any method, made with ``history=1``, after a run.
+    mass : float, optional
+        The largest departure from the mass at the start, over that mass; >= 0, or None: not looked at.
+    momentum : float, optional
+        Of each component of the momentum, less the recorded impulses of gravity, body force, walls and colliders,
+        over √(2 M E_kin) at its largest.
+    angular_momentum : float, optional
+        Of its components that no external force can change, over that times the longest side of the domain; a
+        ValueError where there is none. Default: not looked at.
+    energy : float, optional
+        How far the energy may rise above that at the start, over the largest kinetic energy; for runs that nothing
+        drives. Default: not looked at.
+
+    Raises
+    ------
+    AssertionError
+        The message names the quantity, its largest departure and the tolerance.
+    TypeError, ValueError
+        `sim` is no simulation, has taken no step, or was not made with ``history=1``; a tolerance is negative.
+
+    Examples
+    --------
+    >>> import mpm
+    >>> sim = mpm.gallery.get("disks").simulation(scale=0.5)
+    >>> sim.run(0.01)
+    >>> mpm.testing.assert_conserved(sim, momentum=1e-12)
+    """
+    from mpm.handles.solver import Solver
+    from mpm.study.conservation import drifts, start_of
+
+    if not isinstance(sim, Solver):
+        raise _check.wrong_type("sim", sim, "a simulation")
+    given = {"mass": mass, "momentum": momentum, "angular_momentum": angular_momentum, "energy": energy}
+    allowed = {n: _check.number(n, value, low=0) for n, value in given.items() if value is not None}
+    if len(sim.history["time"]) < 2:
+        raise ValueError("sim: has taken no step yet; must have a run in its history")
+    failures, turning = [], False
+    for row in drifts(sim, start_of(sim)):
+        name = {"m": "mass", "P": "momentum", "L": "angular_momentum"}[row.quantity[0]]
+        turning |= name == "angular_momentum"
+        if name in allowed and not row.relative <= allowed[name]:
+            failures.append(
+                f"{row.quantity} departs by {row.drift:.3g} {row.unit}, {row.relative:.3g} of {row.scale:.3g}; "
+                f"allowed is {allowed[name]:g}"
+            )
+    if "angular_momentum" in allowed and not turning:
+        raise ValueError(
+            "angular_momentum: must be None, since walls, colliders or forces change all components"
+        )
+    if "energy" in allowed:
+        total, largest = sim.history["energy"], float(sim.history["kinetic"].max())
+        rise = float((total - total[0]).max())
+        if not rise <= allowed["energy"] * largest:
+            failures.append(
+                f"the energy rises by {rise:.3g}; allowed is {allowed['energy']:g} of {largest:.3g}"
+            )
+    if failures:
+        raise AssertionError("not conserved: " + "; ".join(failures))
+
+
+@_check.options
+def orders(error: Callable[[float], float] | Sequence[float], dx: Sequence[float]) -> FloatArray:
+    """Observed orders of convergence: log(e_k/e_{k+1})/log(dx_k/dx_{k+1}) of errors at several resolutions.
+
+    Parameters
+    ----------
+    error : callable or sequence of float
+        A function of dx that returns an error > 0, such as one of a run with that cell size; or the errors.
+    dx : sequence of float
+        At least two cell sizes or time steps, > 0, each other than the one before.
+
+    Returns
+    -------
+    ndarray, shape (len(dx) − 1,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is wrong, or an error is not > 0.
+
+    Examples
+    --------
+    >>> import mpm
+    >>> mpm.testing.orders(lambda dx: 3 * dx**2, [0.1, 0.05, 0.025]).round(6).tolist()
+    [2.0, 2.0]
+    """
+    sizes = _check.array("dx", dx, (None,))
+    if len(sizes) < 2 or not (sizes > 0).all() or not (np.diff(sizes) != 0).all():
+        raise ValueError(
+            f"dx = {_check.shown(dx)}: must be at least two numbers > 0, each other than the one before"
+        )
+    if callable(error):
+        made: Any = [error(float(size)) for size in sizes]
+    else:
+        made = error
+    errors = _check.array("error", made, (len(sizes),))
+    if not (errors > 0).all():
+        raise ValueError(f"error = {_check.shown(errors.tolist())}: must be > 0")
+    return np.asarray(-np.diff(np.log(errors)) / -np.diff(np.log(sizes)))
 
 
 @_check.options

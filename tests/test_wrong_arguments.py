@@ -4,6 +4,7 @@ A test has all cases of one row of a table: `TARGETS` in `wrong_arguments.py`, o
 TypeError or ValueError that begins with the parameter's name, and to leave a simulation and a scene as they were.
 """
 
+import copy
 import functools
 import inspect
 import re
@@ -53,6 +54,14 @@ from wrong_arguments import (
     S,
     solid,
 )
+
+
+def moved(sim):
+    """A copy after a step, whose history has forces."""
+    twin = copy.copy(sim)
+    twin.step()
+    return twin
+
 
 # fmt: off
 # What has a live simulation in its hands.
@@ -114,6 +123,11 @@ METHODS = {
     "export": (lambda c, **k: mpm.export(**{"source": c.sim, "pattern": c.folder / "b.ply", **k}), {},
                {"source": [*SIM, np.zeros((3, 2))], "pattern": [*NO_PATH, "a.xyz", "{x}.ply", "{}{}.ply", "{.ply"],
                 "fields": FIELDS, "progress": FLAG, "surface": [3, "yes", True, {"w": 1}]}),
+    **{f"{method}.force": (lambda c, of=of, **k: moved(getattr(c, of)).force(**k), {"name": "walls"},
+                           {"name": NAME, "window": [v for v in POSITIVE if v is not None]})
+       for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))},
+    **{f"{method}.settings_table": (lambda c, of=of, **k: getattr(c, of).settings_table(**k), {}, {"format": NAME})
+       for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))},
     **{f"{method}.surface": (lambda c, **k: solid().surface(**k), {}, SKIN)
        for method in ("Simulation", "sph.Simulation", "fem.Simulation")},
     "Particles.add_field": (lambda c, **k: c.sim.particles.add_field(**k), {"name": "own"},

@@ -62,6 +62,17 @@ SKIN = {"body": [*(v for v in NAME if v is not None), 3, ["nobody"], []],
         "values": [v for v in NAME if v is not None]}
 
 
+NO_LESS = [v for v in NOT_NEGATIVE if v is not None]
+
+
+@functools.cache
+def stepped():
+    """A run of one step."""
+    sim = mpm.gallery.get("disks").simulation(scale=0.25, threads=1)
+    sim.step()
+    return sim
+
+
 @functools.cache
 def solid():
     """A cube of finite elements, which has a surface without an extra."""
@@ -171,6 +182,8 @@ PATH = [v for v in NUMBER if not isinstance(v, (list, np.ndarray))] + [
     [], ["1"], [True], [1j], [NAN], [INF], [[0.1]], [[1], [1, 2]], np.zeros((2, 2)),
 ]
 RAMP = {"material": LAW, "duration": POSITIVE, "steps": [*COUNT, 10**7], "dimension": DIMENSION}
+STRAINED = {**RAMP, "duration": [v for v in POSITIVE if v is not None], "strain": [0.1, "a", [0.1]],
+            "rate": [v for v in POSITIVE if v is not None]}
 TENSOR = [
     "ab", 1.0, {1, 2}, np.eye(3), np.zeros((3, 3, 3)), np.zeros((2, 2, 2)), np.full((2, 3, 3), NAN), [[1], [1, 2]],
     lambda t: 1.0, lambda t: np.eye(2), lambda t: None, {"ax": 1}, {1: 1}, {"yy": "1"}, {"yy": NAN}, {"yy": [1]},
@@ -223,6 +236,12 @@ TARGETS = {
                      {"name": [1, None, "", "x y", "_a", "a" * 32, "Jp", "x", "é", "time", "for"],
                       "unit": [1, None, ""], "rank": [*NAME, "scaler"],
                       "initial": NUMBER, "low": ["1", None, NAN, 1.0, [1]], "high": ["1", None, NAN, -1.0, [1]]}),
+    "testing.assert_conserved": (lambda c, **k: mpm.testing.assert_conserved(**{"sim": stepped(), **k}), {},
+                                 {"sim": SIM, "mass": NO_LESS, "momentum": NO_LESS, "angular_momentum": NO_LESS,
+                                  "energy": NO_LESS}),
+    "testing.orders": (lambda c, **k: mpm.testing.orders(**k), {"error": [2.0, 1.0], "dx": [0.2, 0.1]},
+                       {"error": [1, None, "ab", [1.0], [1.0, 0.0], [1.0, NAN], lambda dx: -1],
+                        "dx": [1, None, "ab", [0.1, 0.1], [0.1, 0.0], [0.1]]}),
     "testing.check_law": (lambda c, **k: mpm.testing.check_law(**{"material": c.solid, **k}), {"samples": 10},
                           {"material": LAW, "dimensions": [1, "2", [1], [4], [2.5], [None]],
                            "stretches": ["ab", None, 1.0, (1, 1), (0, 1), (1,), (NAN, 2)],
@@ -299,17 +318,18 @@ TARGETS = {
                             {"history": [{"Jp": v} for v in POSITIVE if not isinstance(v, np.ndarray)] + [{"jp": 1}]}),
     "point.triaxial": (lambda c, **k: P.triaxial(**{"material": c.solid, "steps": 2, **k}),
                        {"confinement": 1.0, "axial_strain": 0.1},
-                       {**RAMP, "confinement": NOT_NEGATIVE, "axial_strain": [*PATH, 1, [0.1, 1.1]], "drained": FLAG}),
+                       {**STRAINED, "confinement": NOT_NEGATIVE, "axial_strain": [*PATH, 1, [0.1, 1.1]],
+                        "drained": FLAG}),
     "point.oedometer": (lambda c, **k: P.oedometer(**{"material": c.solid, "steps": 2, **k}), {"axial_strain": 0.1},
-                        {**RAMP, "axial_strain": [*PATH, 1, [0.1, 1.1]]}),
+                        {**STRAINED, "axial_strain": [*PATH, 1, [0.1, 1.1]]}),
     "point.simple_shear": (lambda c, **k: P.simple_shear(**{"material": c.solid, "steps": 2, **k}), {"shear": 0.1},
-                           {**RAMP, "shear": PATH}),
+                           {**STRAINED, "shear": PATH}),
     "point.uniaxial_stress": (lambda c, **k: P.uniaxial_stress(**{"material": c.solid, "steps": 2, **k}),
-                              {"stretch": 1.1}, {**RAMP, "stretch": [*PATH, 0, -1.0, [1.1, 0]]}),
+                              {"stretch": 1.1}, {**STRAINED, "stretch": [*PATH, 0, -1.0, [1.1, 0]]}),
     "point.creep": (lambda c, **k: P.creep(**{"material": c.solid, "steps": 2, **k}), {"stress": 1.0},
                     {**RAMP, "stress": NUMBER}),
     "point.relaxation": (lambda c, **k: P.relaxation(**{"material": c.solid, "steps": 2, **k}), {"stretch": 1.1},
-                         {**RAMP, "stretch": POSITIVE}),
+                         {**RAMP, "strain": [0.1, "a"], "stretch": POSITIVE}),
     "point.fit": (lambda c, **k: P.fit(**{"material": c.solid, "data": [1e5, 2e5], "parameters": ["E"], **k}),
                   {"response": lambda m: [m.E, 2 * m.E]},
                   {"material": LAW, "data": [None, "ab", {}, 1.0, [], [NAN, 1], [[1, 2]], ["1", "2"]],
@@ -408,7 +428,7 @@ TARGETS = {
     "Entry.scene": (lambda c, **k: G.get("jelly").scene(**k), {}, {"E": POSITIVE, "colour": [1], "dx": [1]}),
     "Entry.simulation": (lambda c, **k: G.get("disks").simulation(**k), {"scale": 0.25},
                          {"scale": POSITIVE, "scene": [1, "scene", mpm.Scene, SHAPE], "dx": POSITIVE,
-                          "dxx": [1], "dtype": ["float16"]}),
+                          "dxx": [1], "dtype": ["float16"], "method": [*NAME, "sph"]}),
     "Entry.solver": (lambda c, **k: G.get("dam-break").solver(**k), {"method": "sph", "scale": 0.25},
                      {"method": [*NAME, "fem"], "scale": POSITIVE, "scene": [1, "scene", mpm.Scene, SHAPE],
                       "spacing": POSITIVE, "dx": [1]}),
@@ -582,7 +602,8 @@ TARGETS = {
                          {"history": [None, 1, {}, mpm.Simulation], **INTO}),
     "samples.path": (lambda c, **k: mpm.samples.path(**k), {"name": "jelly"}, {"name": NAME}),
     "plot.history": (lambda c, **k: mpm.plot.history(**{"source": c.sim, "ax": c.ax, **k}), {},
-                     {"source": SIM, "columns": [1, None, {}, [], ["kinetik"], [1], b"dt"], **INTO}),
+                     {"source": SIM, "columns": [1, {}, [], ["kinetik"], [1], b"dt"], "x": [*NAME, "kinetik"],
+                      "y": [1, {}, [], ["kinetik"], [1], b"dt"], **INTO}),
     "plot.field": (lambda c, **k: mpm.plot.field(**{"sim": c.sim, "ax": c.ax, "y": 0.5, **k}), {"name": "speed"},
                    {"sim": SIM, "name": [v for v in COLOR if isinstance(v, str)],
                     "x": [v for v in NUMBER if v is not None], "y": NUMBER,

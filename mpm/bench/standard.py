@@ -177,7 +177,8 @@ def _mpm3d(cells: int, quick: bool) -> Simulation:
 def _cube(quick: bool) -> Simulation:
     """The elastic cube of the gallery."""
     options: dict[str, Any] = {"dx": 1 / 16} if quick else {}
-    return gallery.get("cube").simulation(dtype="float32", threads=1, **options)
+    made: Simulation = gallery.get("cube").simulation(dtype="float32", threads=1, **options)
+    return made
 
 
 def _spheres(quick: bool) -> Simulation:
@@ -200,7 +201,8 @@ def _snow(name: str, quick: bool) -> Simulation:
     options: dict[str, Any] = {"dx": 1 / 32} if quick else {}
     entry = gallery.get(name)
     scheme: dict[str, Any] = {"transfer": "flip", "flip_ratio": 0.95, "kernel": "cubic", "dtype": "float64"}
-    return entry.simulation(threads=1, **scheme, **options)
+    made: Simulation = entry.simulation(threads=1, **scheme, **options)
+    return made
 
 
 # B8, sweeps of one quantity at a time, are the studies of `mpm.bench.studies`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, overload
 
 from mpm import fem, sph
 from mpm.base import _check
@@ -102,20 +102,31 @@ class Entry:
             name for name, (_, numerics, _) in METHODS.items() if getattr(self, numerics) is not None
         )
 
-    def simulation(self, *, scene: Scene | None = None, scale: float = 1, **numerics: Any) -> Simulation:
-        """The scene by the Material Point Method.
+    @overload
+    def simulation(
+        self, *, method: Literal["mpm"] = ..., scene: Scene | None = ..., scale: float = ..., **numerics: Any
+    ) -> Simulation: ...
+    @overload
+    def simulation(
+        self, *, method: str, scene: Scene | None = ..., scale: float = ..., **numerics: Any
+    ) -> Solver: ...
+    def simulation(
+        self, *, method: str = "mpm", scene: Scene | None = None, scale: float = 1, **numerics: Any
+    ) -> Solver:
+        """The scene, by the Material Point Method or another of its methods.
 
         Parameters
         ----------
+        method : {"mpm", "sph", "fem"}
+            One of `methods`; default ``"mpm"``.
         scene : Scene, optional
             What `scene` returned, if other physics than the usual are wanted.
         scale : float
-            Divides `dx`: 2 has half the cell size.
+            Divides `dx`, of the other methods `spacing`: 2 has half the cell size.
         **numerics
-            Any keyword of `mpm.Simulation`; overrides the entry's own.
+            Any keyword of `mpm.Simulation`, `mpm.sph.Simulation` or `mpm.fem.Simulation`; overrides the entry's own.
         """
-        chosen = self._scaled("dx", self.numerics, scale, numerics)
-        return Simulation(self.scene() if scene is None else scene, **chosen)
+        return self.solver(method, scene=scene, scale=scale, **numerics)
 
     def solver(
         self, method: str = "mpm", *, scene: Scene | None = None, scale: float = 1, **numerics: Any

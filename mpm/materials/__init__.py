@@ -88,7 +88,15 @@ HOOKE = (
     "Hooke's law of small strain is not objective, a rotation would cause stress: Corotated is Hooke's law in the "
     "rotated frame, Hencky that of the logarithmic strain"
 )
+DAMAGE = (
+    "no law of the package has damage: a UserLaw with history=[HistoryField('damage')] has what you write, "
+    "and docs/howto/own-material.md shows it; NACC softens as it dilates, so that bodies break"
+)
 HINTS = {
+    **dict.fromkeys(
+        ("damage", "fracture", "phasefield", "brittle", "johnsoncookdamage", "gurson", "lemaitre", "erosion"),
+        DAMAGE,
+    ),
     **dict.fromkeys(("hooke", "hookean", "hookeslaw", "linear", "linearelastic", "linearelasticity"), HOOKE),
     **dict.fromkeys(("elastic", "elasticity"), f"NeoHookean is the usual law of large strain. {HOOKE}"),
     **dict.fromkeys(

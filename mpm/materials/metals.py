@@ -93,7 +93,13 @@ class VonMises(_Flowing, _Elastic):
         return Material._parameter(self, name) if name in self.__dataclass_fields__ else 0.0
 
 
-@_check.strict_options
+DAMAGE = (
+    "there is no damage in this law, so that D1 to D5 have no use; a mpm.materials.UserLaw with "
+    "history=[mpm.materials.HistoryField('damage')] has what you write"
+)
+
+
+@_check.strict_options(hints=dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), DAMAGE))
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JohnsonCook(_Flowing):
     """Metal at high rates, pressures and temperatures: Johnson and Cook's yield stress, Mie and Grüneisen's pressure.

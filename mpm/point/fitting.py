@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,8 @@ def fit(
     response : callable
         Takes a material and returns what the law says in place of the data, (n,).
     parameters : sequence of str
-        Names of the parameters to fit; the law's row gives their bounds.
+        Names of the parameters to fit, as the class of the material takes them; of its hardening such as
+        ``"hardening.rate"``. The law's row gives their bounds, where it has them; else they are positive.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def fit(
         raise _check.wrong_type("response", response, "a function of the material")
     optimize = _check.extra("scipy.optimize", "mpm.point.fit needs SciPy", "fit", "scipy")
 
-    start = np.array([material._parameter(name) for name in names])
+    start = np.array([_value(material, name) for name in names])
     unit = np.where(start == 0, 1.0, np.abs(start))
     size = float(np.abs(measured).max()) or 1.0
     low, high = _bounds(material, names, start)
@@ -112,7 +114,7 @@ def fit(
     def made(scaled: FloatArray) -> Material:
         values = np.clip(scaled * unit, low, high)
         changed = {name: float(value) for name, value in zip(names, values, strict=True)}
-        return material._replaced(changed)
+        return _changed(material, changed)
 
     def residual(scaled: FloatArray) -> FloatArray:
         with warnings.catch_warnings():
@@ -144,7 +146,7 @@ def fit(
 def _names(material: Material, parameters: object) -> list[str]:
     if not isinstance(parameters, (list, tuple)):
         raise _check.wrong_type("parameters", parameters, "a list of names")
-    known = [row["name"] for row in material._row["parameters"] if row["name"] != "density"]
+    known = _known(material)
     if not parameters:
         raise ValueError(
             f"parameters = {parameters!r}: must name one at least of {', '.join(map(repr, known))}"
@@ -155,9 +157,44 @@ def _names(material: Material, parameters: object) -> list[str]:
     return names
 
 
+def _known(material: Material) -> list[str]:
+    """Names of what can be fitted: numbers that the class of the material, or of its hardening, takes."""
+    flags = {row["name"] for row in material._row["parameters"] if row["unit"] == "flag"}
+    known = []
+    for field in fields(cast(Any, material)):
+        value = getattr(material, field.name)
+        if is_dataclass(value):
+            inner = fields(value)
+            known += [f"{field.name}.{one.name}" for one in inner if _is_number(getattr(value, one.name))]
+        elif _is_number(value) and field.init and field.name not in ("density", *flags):
+            known.append(field.name)
+    return known
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _value(material: Material, name: str) -> float:
+    owner, _, inner = name.partition(".")
+    return float(getattr(getattr(material, owner), inner)) if inner else float(getattr(material, owner))
+
+
+def _changed(material: Material, values: dict[str, float]) -> Material:
+    """A copy with other values, by the names of `_known`."""
+    outer = {name: value for name, value in values.items() if "." not in name}
+    for name, value in values.items():
+        owner, _, inner = name.partition(".")
+        if inner:
+            outer[owner] = replace(outer.get(owner, getattr(material, owner)), **{inner: value})
+    return cast(Material, replace(cast(Any, material), **outer))
+
+
 def _bounds(material: Material, names: list[str], start: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The range of each parameter; open ends are left out by a small part of the way there."""
-    rows = {row["name"]: row for row in material._row["parameters"]}
+    rows: dict[str, Any] = {row["name"]: row for row in material._row["parameters"]}
+    positive = {"low": 0.0, "high": np.inf, "low_open": True, "high_open": True}
+    rows |= {name: positive for name in names if name not in rows}
     low = np.array([rows[name]["low"] for name in names])
     high = np.array([rows[name]["high"] for name in names])
     for k, name in enumerate(names):

@@ -1,7 +1,8 @@
 """The usual tests of a material at a point. The axis of loading is x.
 
 Strains of a path are given as a number, which ramps from rest, or as several turning points; each is reached in
-`steps` equal steps. Times are equally spaced over `duration`, which matters to laws that depend on time.
+`steps` equal steps. Times are equally spaced over `duration`, which matters to laws that depend on time. Tests with a
+path take it as ``strain``, too, and a ``rate`` in place of the duration: then the path changes by so much per second.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ def triaxial(
     material: Any,
     *,
     confinement: float,
-    axial_strain: Path,
+    axial_strain: Path | None = None,
+    strain: Path | None = None,
     drained: bool = True,
-    duration: float = 1.0,
+    duration: float | None = None,
+    rate: float | None = None,
     steps: int = 100,
     dimension: int = 3,
 ) -> Response:
@@ -49,8 +52,12 @@ def triaxial(
         Shortening over the length after consolidation, positive in compression, < 1; or its turning points.
     drained : bool, optional
         Whether the lateral stress (True, the default) or the volume stays.
+    strain : float or array_like
+        Another name of `axial_strain`; one of the two is given.
     duration : float, optional
         [s], > 0, default 1.
+    rate : float, optional
+        Change of the path per second [1/s], > 0, in place of `duration`.
     steps : int, optional
         To each turning point, default 100.
     dimension : int, optional
@@ -67,14 +74,15 @@ def triaxial(
     """
     cell = _check.number("confinement", confinement, low=0, unit="Pa")
     is_drained = _check.flag("drained", drained)
-    times, strain = _path("axial_strain", axial_strain, duration, steps, rest=0.0, high=1.0)
+    name, value = _given(axial_strain=axial_strain, strain=strain)
+    times, shortening = _path(name, value, duration, steps, rate, rest=0.0, high=1.0)
     axes = _axes(dimension)
     consolidated = (
         drive(material, times=[times[0]], stress=dict.fromkeys(axes, -cell), dimension=dimension)
         .F[0]
         .diagonal()
     )
-    stretch = 1 - strain
+    stretch = 1 - shortening
     F: dict[str, FloatArray] = {"xx": consolidated[0] * stretch}
     if is_drained:
         stress = dict.fromkeys(axes[1:], -cell)
@@ -88,7 +96,14 @@ def triaxial(
 
 @_check.options
 def oedometer(
-    material: Any, *, axial_strain: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+    material: Any,
+    *,
+    axial_strain: Path | None = None,
+    strain: Path | None = None,
+    duration: float | None = None,
+    rate: float | None = None,
+    steps: int = 100,
+    dimension: int = 3,
 ) -> Response:
     """Oedometer test: compression along x without lateral strain.
 
@@ -98,8 +113,12 @@ def oedometer(
         One of `mpm.materials`, or a law in Python.
     axial_strain : float or array_like
         Shortening over the initial length, positive in compression, < 1; or its turning points.
+    strain : float or array_like
+        Another name of `axial_strain`; one of the two is given.
     duration : float, optional
         [s], > 0, default 1.
+    rate : float, optional
+        Change of the path per second [1/s], > 0, in place of `duration`.
     steps : int, optional
         To each turning point, default 100.
     dimension : int, optional
@@ -114,14 +133,22 @@ def oedometer(
     ----------
     Muir Wood: Soil Behaviour and Critical State Soil Mechanics. Cambridge University Press (1990), chapter 1.
     """
-    times, strain = _path("axial_strain", axial_strain, duration, steps, rest=0.0, high=1.0)
-    response = drive(material, times=times, F={"xx": 1 - strain}, dimension=dimension)
+    name, value = _given(axial_strain=axial_strain, strain=strain)
+    times, shortening = _path(name, value, duration, steps, rate, rest=0.0, high=1.0)
+    response = drive(material, times=times, F={"xx": 1 - shortening}, dimension=dimension)
     return _shown(response, "axial_strain", "axial_stress")
 
 
 @_check.options
 def simple_shear(
-    material: Any, *, shear: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+    material: Any,
+    *,
+    shear: Path | None = None,
+    strain: Path | None = None,
+    duration: float | None = None,
+    rate: float | None = None,
+    steps: int = 100,
+    dimension: int = 3,
 ) -> Response:
     """Simple shear: planes normal to y slide along x, F = I + γ e_x ⊗ e_y. The volume stays.
 
@@ -131,8 +158,12 @@ def simple_shear(
         One of `mpm.materials`, or a law in Python.
     shear : float or array_like
         γ, or its turning points.
+    strain : float or array_like
+        Another name of `shear`; one of the two is given.
     duration : float, optional
         [s], > 0, default 1.
+    rate : float, optional
+        Change of the path per second [1/s], > 0, in place of `duration`.
     steps : int, optional
         To each turning point, default 100.
     dimension : int, optional
@@ -147,7 +178,8 @@ def simple_shear(
     ----------
     Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984).
     """
-    times, gamma = _path("shear", shear, duration, steps, rest=0.0)
+    name, value = _given(shear=shear, strain=strain)
+    times, gamma = _path(name, value, duration, steps, rate, rest=0.0)
     return _shown(
         drive(material, times=times, F={"xy": gamma}, dimension=dimension), "shear_strain", "shear_stress"
     )
@@ -155,7 +187,14 @@ def simple_shear(
 
 @_check.options
 def uniaxial_stress(
-    material: Any, *, stretch: Path, duration: float = 1.0, steps: int = 100, dimension: int = 3
+    material: Any,
+    *,
+    stretch: Path | None = None,
+    strain: Path | None = None,
+    duration: float | None = None,
+    rate: float | None = None,
+    steps: int = 100,
+    dimension: int = 3,
 ) -> Response:
     """Tension or compression along x with free sides: the stress along y and z is zero.
 
@@ -165,8 +204,12 @@ def uniaxial_stress(
         One of `mpm.materials`, or a law in Python.
     stretch : float or array_like
         Length over initial length, > 0, or its turning points.
+    strain : float or array_like
+        Change of length over initial length, `stretch` − 1, or its turning points; one of the two is given.
     duration : float, optional
         [s], > 0, default 1.
+    rate : float, optional
+        Change of the path per second [1/s], > 0, in place of `duration`.
     steps : int, optional
         To each turning point, default 100.
     dimension : int, optional
@@ -181,7 +224,12 @@ def uniaxial_stress(
     ----------
     Ogden: Non-linear Elastic Deformations. Ellis Horwood (1984).
     """
-    times, length = _path("stretch", stretch, duration, steps, rest=1.0, low=0.0)
+    name, value = _given(stretch=stretch, strain=strain)
+    if name == "strain":
+        times, length = _path(name, value, duration, steps, rate, rest=0.0, low=-1.0)
+        length = 1 + length
+    else:
+        times, length = _path(name, value, duration, steps, rate, rest=1.0, low=0.0)
     free = dict.fromkeys(_axes(dimension)[1:], 0.0)
     response = drive(material, times=times, F={"xx": length}, stress=free, dimension=dimension)
     return _shown(response, "axial_strain", "axial_stress")
@@ -227,7 +275,13 @@ def creep(
 
 @_check.options
 def relaxation(
-    material: Any, *, stretch: float, duration: float = 1.0, steps: int = 100, dimension: int = 3
+    material: Any,
+    *,
+    stretch: float | None = None,
+    strain: float | None = None,
+    duration: float = 1.0,
+    steps: int = 100,
+    dimension: int = 3,
 ) -> Response:
     """Relaxation: a stretch along x, reached at once, that stays, with free sides.
 
@@ -237,6 +291,8 @@ def relaxation(
         One of `mpm.materials`, or a law in Python.
     stretch : float
         Length over initial length, > 0.
+    strain : float
+        `stretch` − 1; one of the two is given.
     duration : float, optional
         [s], > 0, default 1.
     steps : int, optional
@@ -253,7 +309,11 @@ def relaxation(
     ----------
     Findley, Lai, Onaran: Creep and Relaxation of Nonlinear Viscoelastic Materials. North-Holland (1976), chapter 5.
     """
-    length = _check.number("stretch", stretch, low=0, low_open=True)
+    name, value = _given(stretch=stretch, strain=strain)
+    if name == "strain":
+        length = 1 + _check.number(name, value, low=-1, low_open=True)
+    else:
+        length = _check.number(name, value, low=0, low_open=True)
     free = dict.fromkeys(_axes(dimension)[1:], 0.0)
     times = _clock(duration, steps, 1)
     response = drive(material, times=times, F={"xx": length}, stress=free, dimension=dimension)
@@ -276,11 +336,23 @@ def _clock(duration: object, steps: object, parts: int) -> FloatArray:
     )
 
 
+def _given(**names: object) -> tuple[str, object]:
+    """The one of two names of a path that is given, with its value."""
+    found = [(name, value) for name, value in names.items() if value is not None]
+    own, other = names
+    if not found:
+        raise TypeError(f"{own} = None: must be given, or {other}")
+    if len(found) > 1:
+        raise ValueError(f"{other} = {_check.shown(names[other])}: must not be given with {own}")
+    return found[0]
+
+
 def _path(
     name: str,
     value: object,
     duration: object,
     steps: object,
+    rate: object = None,
     *,
     rest: float,
     low: float = -np.inf,
@@ -295,8 +367,21 @@ def _path(
         turns = np.array([_check.number(name, value)])
     for turn in turns:
         _check.number(name, turn, low=low, low_open=True, high=high, high_open=True)
-    times = _clock(duration, steps, len(turns))
+    if rate is not None and duration is not None:
+        raise ValueError(f"rate = {_check.shown(rate)}: must not be given with duration")
+    times = _clock(1.0 if duration is None else duration, steps, len(turns))
+    each = (len(times) - 1) // len(turns)
     knots = np.linspace(times[0], times[-1], len(turns) + 1)
-    path = np.interp(times, knots, [rest, *turns])
-    path[:: (len(times) - 1) // len(turns)] = [rest, *turns]  # exactly
+    points = np.array([rest, *turns])
+    path = np.interp(times, knots, points)
+    path[::each] = points  # exactly
+    if rate is not None:
+        speed = _check.number("rate", rate, low=0, low_open=True, unit="1/s")
+        spans = np.abs(np.diff(points)) / speed
+        if not (spans > 0).all():
+            raise ValueError(
+                f"rate = {speed:g}: needs turning points that differ from each other, and from rest"
+            )
+        ends = np.concatenate([[0.0], np.cumsum(spans)])
+        times = np.interp(np.arange(len(times)), each * np.arange(len(ends)), ends)
     return times, path

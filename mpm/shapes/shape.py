@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Never, TypeAlias
 
 import numpy as np
@@ -251,6 +252,9 @@ class _Moved(Shape):
             _inverse=np.linalg.inv(matrix), _steps=steps, _exact_bounds=shape._exact_bounds,
             _only_collides=shape._only_collides, _nesting=_one_deeper(shape),
         )  # fmt: skip
+        if (report := shape.__dict__.get("report")) is not None:  # of a mesh, with the volume that it has now
+            volume = report.signed_volume * float(np.linalg.det(matrix))
+            self._set(report=replace(report, signed_volume=volume))
 
     def __repr__(self) -> str:
         return f"{self.shape!r}{self._steps}"

@@ -34,6 +34,7 @@ from mpm.scene.scene import Scene
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format
 from mpm.solver.particles import IN_WORDS, Copies, Particles
+from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
 
 if TYPE_CHECKING:
@@ -267,6 +268,67 @@ class SolverBase(Run, Collides):
     def totals(self) -> totals.Totals:
         """Present mass, momentum, centre of mass, angular momentum and energies; in 2-D per metre of depth."""
         return totals.read(self._core)
+
+    @_check.options
+    def settings_table(self, format: str = "markdown") -> str:
+        """Materials, bodies, gravity, domain, walls and numerics as a table, for reports and papers.
+
+        Parameters
+        ----------
+        format : {"markdown", "latex"}
+            A table of Markdown, or a ``tabular`` of LaTeX with the package `booktabs`.
+
+        Returns
+        -------
+        str
+            Columns: what it belongs to, name, value, unit. Numbers have six digits; options that choose nothing, which
+            are off, have a dash.
+        """
+        kind = _check.choice("format", format, ("markdown", "latex"))
+        rows = [(one.group, one.name, one.value, one.unit) for one in self._settings()]
+        named = {name for _, name, *_ in rows}
+        rows += [
+            ("Numerics", name, value, "") for name, value in self._options().items() if name not in named
+        ]
+        return tabulated(rows, kind)
+
+    @_check.options
+    def force(self, name: str, *, window: float | None = None) -> FloatArray:
+        """The force of a collider, or of the walls, on the material: the mean over the last records of the history.
+
+        Explicit steps make contact forces fluctuate from step to step, so that a window of some hundred steps tells
+        more than the last one. ``history["force:NAME"]`` has all of them.
+
+        Parameters
+        ----------
+        name : str
+            Of a collider, or ``"walls"``.
+        window : float, optional
+            The mean is over the last records that cover so much time [s], > 0; the whole run, if that is shorter.
+            Default: the time since the record before the last one.
+
+        Returns
+        -------
+        ndarray, shape (d,)
+            [N], in 2-D per metre of depth: what the material pushes with is its negative.
+
+        Raises
+        ------
+        ValueError
+            There is no collider of that name; or no step has been recorded.
+        """
+        names = tuple(placed.collider.name for placed in self._colliders)
+        chosen = _check.choice("name", name, (*names, "walls"))
+        span = None if window is None else _check.number("window", window, low=0, low_open=True, unit="s")
+        history = self.history
+        time = history["time"]
+        if len(time) < 2:
+            raise ValueError(f"name = {chosen!r}: has no force yet; the history must have recorded a step")
+        impulse = history[f"impulse:{chosen}" if chosen in names else "wall_impulse"]
+        first = len(time) - 2
+        if span is not None:
+            first = max(0, min(first, int(np.searchsorted(time, time[-1] - span * (1 - 1e-9), "right")) - 1))
+        return np.asarray(impulse[first + 1 :].sum(axis=0) / (time[-1] - time[first]))
 
     @_check.options
     def compute(self, name: str) -> FloatArray:

@@ -139,6 +139,7 @@ class Recorded(dict[str, FloatArray]):
 
 
 PER_DEPTH = {
+    "N": "N/m",
     "kg": "kg/m", "m³": "m²", "J": "J/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s", "N s": "N s/m", "N m s": "N s"
 }  # fmt: skip
 
@@ -217,6 +218,8 @@ class History(Mapping[str, FloatArray]):
     (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
+    ``"force:NAME"`` of a collider and ``"wall_force"`` are these impulses over the time since the entry before, [N];
+    they are looked up by name, and not listed.
     The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its
     reference point and its angular velocity ω. Every look-up gives a new array. In 2-D all is per metre of depth.
 
@@ -243,6 +246,8 @@ class History(Mapping[str, FloatArray]):
         columns = self._columns()
         if name == "energy" and "energy" not in columns:
             return self["kinetic"] + self["elastic"] + self["gravitational"]
+        if isinstance(name, str) and (impulse := impulse_of(name)) in columns:
+            return forces(self["time"], self[impulse])
         if name not in columns:
             names = list(self)
             raise KeyError(f"history has no {name!r}; it has {', '.join(names)}{proposal(name, names)}")
@@ -290,6 +295,20 @@ class History(Mapping[str, FloatArray]):
 
     def __repr__(self) -> str:
         return f"<History: {len(self['time'])} records of {', '.join(self)}>"
+
+
+def impulse_of(name: str) -> str:
+    """The column of impulses that a name of forces belongs to; empty: it is no force."""
+    if name == "wall_force":
+        return "wall_impulse"
+    return f"impulse:{name.removeprefix('force:')}" if name.startswith("force:") else ""
+
+
+def forces(time: FloatArray, impulse: FloatArray) -> FloatArray:
+    """Mean forces between records (records, d) [N]; 0 in the first one."""
+    found = np.zeros_like(impulse)
+    found[1:] = impulse[1:] / np.diff(time)[:, None]
+    return found
 
 
 def columns(table: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

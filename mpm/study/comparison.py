@@ -12,6 +12,9 @@ from mpm.base._check import FloatArray
 from mpm.solver.totals import History
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
     from mpm.handles.solver import Solver
 
 __all__ = ["Comparison", "compare"]
@@ -56,11 +59,40 @@ class Comparison(NamedTuple):
             raise KeyError(f"no column {key!r}; there are {', '.join(names)}{_check.nearest(key, names)}")
         return self.values[key]
 
+    @_check.options
+    def plot(
+        self,
+        columns: Sequence[str] | str | None = None,
+        *,
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> tuple[Artist, ...]:
+        """Draw columns over time, a colour per run; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        columns : str or sequence of str, optional
+            Names of `values`, or of components, such as ``"momentum_y"``. Default: all.
+        ax, figsize
+            As in `mpm.plot.history`.
+
+        Returns
+        -------
+        tuple of matplotlib.lines.Line2D
+            The lines, run by run.
+        """
+        from mpm.viz.curves import draw_tables
+
+        tables = {
+            name: {"time": self.time, **{column: rows[k] for column, rows in self.values.items()}}
+            for k, name in enumerate(self.names)
+        }
+        chosen = tuple(self.values) if columns is None else columns
+        return draw_tables(tables, chosen, getattr(self.values, "dimension", 3), ax=ax, figsize=figsize)
+
     def __getattr__(self, name: str) -> NoReturn:
         # Python calls this only if the ordinary look-up has failed.
-        if name == "plot":
-            hint = "; mpm.plot.history(runs) draws them"
-        elif name in self.values:
+        if name in self.values:
             hint = f"; it is a column: comparison[{name!r}]"
         else:
             hint = _check.nearest(name, (*self._fields, "times"))
@@ -119,8 +151,15 @@ def compare(
     if not low < high:
         raise ValueError(f"runs: their histories have no time in common ({low:g} s to {high:g} s)")
     axis = np.linspace(low, high, count)
-    values = {column: _column(column, histories, times, axis) for column in columns}
+    values = _Values({column: _column(column, histories, times, axis) for column in columns})
+    values.dimension = max(run.dimension for run in named.values())
     return Comparison(tuple(named), axis, values)
+
+
+class _Values(dict[str, FloatArray]):
+    """Columns by name, with the dimension of the runs, on which units depend."""
+
+    dimension: int = 3
 
 
 def _named(runs: Any) -> dict[str, Solver]:

@@ -42,6 +42,24 @@ class Drift:
         return self.drift / self.scale if self.scale else self.drift
 
 
+def start_of(sim: Solver) -> Totals:
+    """The totals with which the history begins."""
+    from mpm.solver.totals import Totals
+
+    history = sim.history
+    spin = history["angular_momentum"][0]
+    return Totals(
+        time=float(history["time"][0]),
+        mass=float(history["mass"][0]),
+        momentum=history["momentum"][0],
+        center_of_mass=history["center_of_mass"][0],
+        angular_momentum=float(spin) if np.ndim(spin) == 0 else spin,
+        kinetic=float(history["kinetic"][0]),
+        elastic=float(history["elastic"][0]),
+        gravitational=float(history["gravitational"][0]),
+    )
+
+
 def drifts(sim: Solver, start: Totals) -> list[Drift]:
     """Departures over a run whose every step was recorded.
 
