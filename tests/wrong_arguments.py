@@ -489,6 +489,11 @@ TARGETS = {
                    "shapes": [None, 1, "ab", GRID, [GRID], [GRID] * 3, [GRID, SHAPE], [SHAPE, SHAPE], [1, 2],
                               [GRID, S.DistanceGrid((0, 0), 0.25, [(1, 1), (1, -1)])],
                               [GRID, S.Mesh(G.CUBE_MESH)]]}),
+    "Scene.add_emitter": (lambda c, **k: mpm.Scene((0, 0), (1, 1)).add_emitter(
+        **{"shape": SHAPE, "material": c.solid, "velocity": (1, 0), **k}), {"until": 1.0},
+        {"shape": [None, 1, "ball", BALL, S.Points([(0.5, 0.5)])], "material": LAW, "velocity": [*VECTOR_2D, (0, 0)],
+         "rate": [v for v in POSITIVE if v is not None] + [1e9], "start": NOT_NEGATIVE,
+         "until": [v for v in POSITIVE if v is not None], "name": [1, "", " ", b"x", ["x"]]}),
     "Scene.add_collider": (lambda c, **k: c.scene.add_collider(**k), {"shape": SHAPE, "motion": motion.Linear((1, 0))},
                            {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
                             "contact": [*NAME, "mirror"],

@@ -61,6 +61,8 @@ def refuse_rebounds(scene: _scene.Scene) -> None:
 
 
 def refuse_scene(scene: _scene.Scene) -> None:
+    if scene.emitters:
+        raise ValueError("scene has emitters: must have none, bodies of finite elements are meshed once")
     if not scene.bodies:
         raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
     for face, wall in scene.walls.items():

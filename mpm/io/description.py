@@ -25,6 +25,7 @@ from mpm.errors import FileFormatError
 from mpm.materials import hardening
 from mpm.materials.varying import Varying
 from mpm.scene.colliders import Collider, make_collider
+from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
@@ -159,7 +160,8 @@ class Writer:
         self._names: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
     def scene(self, scene: Scene) -> Tree:
-        return {
+        emitters = {"emitters": [self.fields(one) for one in scene.emitters]} if scene.emitters else {}
+        return emitters | {
             "lower": self.value(scene.lower),
             "upper": self.value(scene.upper),
             "gravity": self.value(scene.gravity),
@@ -169,7 +171,9 @@ class Writer:
             "colliders": [self.fields(collider) for collider in scene.colliders],
         }
 
-    def fields(self, thing: Body | Collider | Wall | materials.Material | hardening.Hardening) -> Tree:
+    def fields(
+        self, thing: Body | Collider | Emitter | Wall | materials.Material | hardening.Hardening
+    ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
         return {field.name: self.part(getattr(thing, field.name)) for field in named}
@@ -268,6 +272,10 @@ class Reader:
         for entry in listing(given["colliders"], "colliders"):
             taken = {collider.name for collider in scene.colliders}
             scene._colliders.append(self.collider(entry, scene.dimension, taken))
+        for entry in listing(given.get("emitters", []), "emitters"):  # missing in older files
+            taken = {one.name for one in scene.bodies} | {one.name for one in scene.emitters}
+            fields = self.fields(entry, "emitter")
+            scene._emitters.append(make_emitter(**fields, dimension=scene.dimension, taken=taken, number=0))
         return scene
 
     def body(self, tree: object, dimension: int, taken: set[str]) -> Body:

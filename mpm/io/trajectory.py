@@ -237,7 +237,7 @@ def stage(sim: Running) -> tuple[Tree, Arrays]:
     """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
     would only have to be kept."""
     scene = copy.copy(sim.scene)
-    scene._bodies = []
+    scene._bodies, scene._emitters = [], []
     return describe_scene(scene)
 
 

@@ -105,7 +105,7 @@ def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> Flo
 
 def are_points(scene: Scene) -> bool:
     """Whether all bodies are particles already."""
-    return all(isinstance(body.shape, Points) for body in scene.bodies)
+    return bool(scene.bodies) and all(isinstance(body.shape, Points) for body in scene.bodies)
 
 
 def take_per_cell(scene: Scene) -> bool:

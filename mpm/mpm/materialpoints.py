@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm._core import Simulation as Core
 from mpm.base import _check
+from mpm.base._check import FloatArray
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, numerics
@@ -93,6 +95,12 @@ class MaterialPoints(Populated, abstract=True):
         """Have the core compute missing volumes from the density of the grid."""
         if self._numerics.volume == "grid-density":
             self._core.totals()
+
+    def _filled(self, body: _scene.Body, offset: FloatArray) -> None:
+        with self._adding():
+            sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+            self._insert(replace(sampled, x=sampled.x + offset))
+            self._find_volumes()
 
     @_check.options
     def add(

@@ -288,13 +288,13 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
         self._numerics = numerics.Numerics.checked(scene, locals())
-        if not scene.bodies:
+        if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         numerics.refuse_unused(scene, self._numerics, locals())
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
-        _refuse_useless_restitution(scene, [body.material for body in scene.bodies])
+        _refuse_useless_restitution(scene, scene._filling)
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
@@ -306,6 +306,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
             self._insert(one)
         self._find_volumes()
+        self._emit()
 
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
         """Begin with a core that has no particles yet."""
@@ -435,6 +436,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         digest = self._digest(
             self._numerics.described(),
             repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
+            *map(repr, self._scene.emitters),
             repr(self._rng.bit_generator.state),
         )
         for part in deciding(self._core, self.dimension, self.dtype):

@@ -20,6 +20,7 @@ from mpm.materials.varying import Varying
 from mpm.scene import walls as _walls
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
+from mpm.scene.emitters import Emitter, make_emitter
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -298,7 +299,17 @@ class Scene(Collides, _check.Strict):
     body0: Ball(center=(0.5, 0.7), radius=0.1) of FixedCorotated(E=100000, nu=0.3, density=1000), 31.4159 kg/m
     """
 
-    __slots__ = ("_bodies", "_body_force", "_colliders", "_gravity", "_kept", "_lower", "_upper", "_walls")
+    __slots__ = (
+        "_bodies",
+        "_body_force",
+        "_colliders",
+        "_emitters",
+        "_gravity",
+        "_kept",
+        "_lower",
+        "_upper",
+        "_walls",
+    )
 
     @_check.options
     def __init__(
@@ -333,6 +344,7 @@ class Scene(Collides, _check.Strict):
         self._walls = _walls.resolve(walls, friction, d)
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
+        self._emitters: list[Emitter] = []
         self._kept = False
 
     @property
@@ -366,6 +378,11 @@ class Scene(Collides, _check.Strict):
         return dict(self._walls)
 
     @property
+    def _filling(self) -> tuple[Material, ...]:
+        """The materials of the bodies, then of the emitters."""
+        return (*(one.material for one in self._bodies), *(one.material for one in self._emitters))
+
+    @property
     def bodies(self) -> tuple[Body, ...]:
         """The bodies in the order of their addition."""
         return tuple(self._bodies)
@@ -374,6 +391,77 @@ class Scene(Collides, _check.Strict):
     def colliders(self) -> tuple[Collider, ...]:
         """The colliders in the order of their addition."""
         return tuple(self._colliders)
+
+    @property
+    def emitters(self) -> tuple[Emitter, ...]:
+        """The emitters in the order of their addition."""
+        return tuple(self._emitters)
+
+    @_check.options
+    def add_emitter(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: npt.ArrayLike,
+        rate: float | None = None,
+        start: float = 0.0,
+        until: float | None = None,
+        name: str | None = None,
+    ) -> Emitter:
+        """Add an emitter: a shape that fills with new material again and again while a simulation runs.
+
+        A filling is a body of its own, ``NAME 0``, ``NAME 1``, …, which moves with the velocity from the time of its
+        turn on. It comes after the first whole step at or after this time, moved on by what it is late. Without a
+        `rate` a filling comes when the one before has just left the shape, so that the jet has no gaps. A scene with an
+        emitter needs no bodies: it may start empty. `mpm.Simulation` and `mpm.sph.Simulation` take
+        emitters; `mpm.fem.Simulation` refuses them. A wall behind an emitter must not hold on to what leaves: see
+        `Simulation.add`.
+
+        Parameters
+        ----------
+        shape : one of `mpm.shapes`
+            Finite, within the domain.
+        material : one of `mpm.materials`
+            Neither rigid nor with parameters that vary.
+        velocity : array_like, shape (d,)
+            Of the material [m/s], not 0.
+        rate : float, optional
+            Volume per time [m³/s], in 2-D [m²/s], > 0; at most, and by default, the volume of the shape over the time
+            in which the material leaves it.
+        start : float
+            When the first filling comes [s], >= 0, default 0.
+        until : float, optional
+            No filling comes at this time or later [s], > `start`. Default: it never ends.
+        name : str, optional
+            A unique name; default ``emitter0``, ``emitter1``, …
+
+        Returns
+        -------
+        Emitter
+            With ``volume``, ``rate``, ``interval`` [s], and what was given.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
+            before.
+        """
+        self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
+        emitter = make_emitter(
+            shape,
+            material,
+            velocity=velocity,
+            rate=rate,
+            start=start,
+            until=until,
+            name=name,
+            dimension=self.dimension,
+            taken={one.name for one in self._bodies} | {one.name for one in self._emitters},
+            number=len(self._emitters),
+        )
+        self._emitters.append(emitter)
+        return emitter
 
     @_check.options
     def add(
@@ -484,6 +572,7 @@ class Scene(Collides, _check.Strict):
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "_bodies", list(self._bodies))
         object.__setattr__(other, "_colliders", list(self._colliders))
+        object.__setattr__(other, "_emitters", list(self._emitters))
         object.__setattr__(other, "_kept", False)
         return other
 
@@ -516,6 +605,7 @@ class Scene(Collides, _check.Strict):
         lines.append("  walls   " + ", ".join(walls))
         lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
         lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._emitters, "emitters", repr)]
         return "\n".join(lines)
 
 

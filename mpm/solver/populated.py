@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.scene.scene import Body, make_body
 from mpm.solver.solver import SolverBase
 
 __all__ = ["Gone", "Part", "Populated", "rows_of"]
 
 MOST_IDS = 2**62
+LATE = 1e-12  # relative: of times, for rounding
 
 
 class Part(Protocol):
@@ -96,6 +101,48 @@ class Populated(SolverBase, abstract=True):
 
     def _bodies(self) -> dict[str, tuple[int, int]]:
         return {part.name: (part.first_id, part.particles) for part in self._parts}
+
+    def _filled(self, body: Body, offset: FloatArray) -> None:
+        """Add a body whose particles are moved by an offset (d,) [m]; no warnings."""
+        raise NotImplementedError
+
+    def _fillings(self) -> dict[str, int]:
+        """How often each emitter has filled: the parts keep their names, whatever becomes of their particles."""
+        count = dict.fromkeys((emitter.name for emitter in self._scene.emitters), 0)
+        for part in self._parts:
+            name, _, number = part.name.rpartition(" ")
+            if name in count and number == str(count[name]):
+                count[name] += 1
+        return count
+
+    def _next_filling(self) -> float:
+        if not self._scene._emitters:
+            return math.inf
+        count = self._fillings()
+        return min(emitter.time(count[emitter.name]) for emitter in self._scene.emitters)
+
+    def _emit(self) -> None:
+        if not self._scene._emitters:
+            return
+        now, count = self._core.time, self._fillings()
+        for emitter in self._scene.emitters:
+            number = count[emitter.name]
+            while (due := emitter.time(number)) <= now * (1 + LATE):
+                body = make_body(
+                    emitter.shape,
+                    emitter.material,
+                    velocity=emitter.velocity,
+                    angular_velocity=0,
+                    F=None,
+                    name=emitter.title(number),
+                    dimension=self.dimension,
+                    taken={part.name for part in self._parts},
+                    number=number,
+                )
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    self._filled(body, emitter.velocity * max(0.0, now - due))
+                number += 1
 
     def _lefts(self) -> list[int]:
         """How many particles are left of each body."""

@@ -200,13 +200,16 @@ class Run(_check.Strict):
         last = core.steps + steps
 
         def pieces() -> None:
+            self._emit()
             self._take_frames()  # an interrupt may have come before it
             while True:
                 until = min((recording._due for recording in self._recordings), default=pause)
+                until = min(until, self._next_filling())
                 if pace is not None:
                     until = min(until, pace.pause())
                 try:
                     self._advance_to(last - core.steps, end, min(until, pause))
+                    self._emit()
                 finally:  # also an interrupt ends the run at a whole step, and a frame may be due there
                     self._take_frames()
                 if pace is not None:
@@ -236,7 +239,15 @@ class Run(_check.Strict):
 
     def _in_pieces(self) -> bool:
         """Whether a run advances in pieces; then this thread holds the core between them."""
-        return bool(self._recordings) or self._scene.body_force is not None  # asked before every step
+        scene = self._scene  # asked before every step
+        return bool(self._recordings) or scene.body_force is not None or bool(scene._emitters)
+
+    def _next_filling(self) -> float:
+        """When an emitter fills next [s]; infinite without emitters."""
+        return math.inf
+
+    def _emit(self) -> None:
+        """Fill the emitters whose time has come."""
 
     def _advance_to(self, steps: int, end: float, pause: float) -> None:
         """The same, but not beyond the first step that reaches the time `pause`."""

@@ -192,9 +192,9 @@ class Simulation(Populated, Solver, kind="sph"):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
         arguments = locals()
         self._numerics = numerics.Numerics.checked(scene, arguments)
-        if not scene.bodies:
+        if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-        self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
+        self._fluid = numerics.fluid_of(list(scene._filling))
         numerics.refuse_unused(self._fluid, arguments)
         self._parts = []
         sampled: list[tuple[_scene.Body, FloatArray, FloatArray]] = []
@@ -207,6 +207,7 @@ class Simulation(Populated, Solver, kind="sph"):
         for body, x, v in sampled:
             self._insert(body, x, v)
         self._core.totals()
+        self._emit()
         self._warn_of_stretched()
 
     def _begin(self, scene: _scene.Scene) -> None:
@@ -276,6 +277,12 @@ class Simulation(Populated, Solver, kind="sph"):
         if not np.isfinite(v.astype(self._numerics.dtype)).all():
             raise ValueError(f"velocity: {np.abs(v).max():g} is beyond the range of {self._numerics.dtype}")
         return x, v
+
+    def _filled(self, body: _scene.Body, offset: FloatArray) -> None:
+        with self._adding():
+            x, v = self._sample(self._scene, body, self._core.particles)
+            self._insert(body, x + offset, v)
+            self._core.totals()
 
     def _insert(self, body: _scene.Body, x: FloatArray, v: FloatArray) -> None:
         """Hand a body to the core, without points that are taken."""
@@ -412,7 +419,7 @@ class Simulation(Populated, Solver, kind="sph"):
         self = cls.__new__(cls)
         options, scene = mapping(kept.numbers["options"], "options"), kept.scene
         self._numerics = replace(numerics.Numerics.restored(scene, options), threads=threads)
-        self._fluid = numerics.fluid_of([body.material for body in scene.bodies])
+        self._fluid = numerics.fluid_of(list(scene._filling))
         self._parts = parts_of(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
         self._begin(scene)
         for row in listing(kept.numbers["fields"], "fields"):
@@ -441,7 +448,7 @@ class Simulation(Populated, Solver, kind="sph"):
         """It lacks bodies that were added later."""
         options = self._numerics.changed(changes)
         scene = settings.changed_scene(self._scene, changes)
-        if not numerics.fluid_of([scene.bodies[0].material]).viscosity:
+        if not numerics.fluid_of([scene._filling[0]]).viscosity:
             for name in numerics.OF_VISCOSITY:
                 if name not in changes:
                     options.pop(name, None)
@@ -490,7 +497,7 @@ class Simulation(Populated, Solver, kind="sph"):
         It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        digest = self._digest(self._numerics.described(), repr(self._fluid))
+        digest = self._digest(self._numerics.described(), repr(self._fluid), *map(repr, self._scene.emitters))
         arrays = self._core.keep()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):

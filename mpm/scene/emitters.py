@@ -1,0 +1,104 @@
+"""Emitters: shapes that fill again and again with moving material while a simulation runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.materials.laws import Material
+from mpm.shapes import Points, Shape
+from mpm.shapes.volumes import volume_within
+
+SLACK = 1e-9  # relative: of rates and times, for rounding
+GONE = ", also among bodies and emitters"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Emitter:
+    """A shape that fills with material of a velocity at even intervals. Made by `Scene.add_emitter`."""
+
+    shape: Shape
+    material: Material
+    velocity: FloatArray
+    rate: float
+    start: float
+    until: float | None
+    name: str
+
+    @property
+    def volume(self) -> float:
+        """Of the shape [m³; in 2-D m²]."""
+        return volume_within(self.shape, *self.shape.bounds).value
+
+    @property
+    def interval(self) -> float:
+        """Between two fillings [s]."""
+        return self.volume / self.rate
+
+    def time(self, number: int) -> float:
+        """Of a filling, counted from 0 [s]; infinite where it is none any more."""
+        when = self.start + number * self.interval
+        return when if self.until is None or when < self.until * (1 - SLACK) else math.inf
+
+    def title(self, number: int) -> str:
+        """The name of a filling among bodies."""
+        return f"{self.name} {number}"
+
+    def __repr__(self) -> str:
+        made_of = f"{self.name}: {self.shape!r} of {type(self.material).__name__}"
+        end = "" if self.until is None else f" to {self.until:g} s"
+        unit = "m²/s" if self.shape.dimension == 2 else "m³/s"
+        return f"{made_of}, {self.rate:g} {unit} with {self.velocity.tolist()} m/s from {self.start:g} s{end}"
+
+
+def make_emitter(
+    shape: object,
+    material: object,
+    *,
+    velocity: object,
+    rate: object,
+    start: object,
+    until: object,
+    name: object,
+    dimension: int,
+    taken: Set[str],
+    number: int,
+) -> Emitter:
+    """Check the arguments of `Scene.add_emitter`; `number` names a nameless emitter."""
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if shape.dimension != dimension:
+        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    if isinstance(shape, Points) or not np.isfinite(shape.bounds).all():
+        raise ValueError(
+            f"shape = {_check.shown(shape)}: must be finite and filled, to be sampled again and again"
+        )
+    if not isinstance(material, Material):
+        raise _check.wrong_type("material", material, "one of mpm.materials")
+    if material._row["rigid"] or material._varies:
+        raise ValueError(f"material = {_check.shown(material)}: must not be rigid, nor vary over particles")
+    v = _check.array("velocity", velocity, (dimension,))
+    speed = float(np.linalg.norm(v))
+    if not speed:
+        raise ValueError(f"velocity = {v.tolist()}: must not be 0: the shape has to become empty")
+    along = v / speed
+    length = float(shape._support(along[None])[0] + shape._support(-along[None])[0])
+    fastest = volume_within(shape, *shape.bounds).value * speed / length
+    if rate is None:
+        flow = fastest
+    else:
+        flow = _check.number("rate", rate, low=0, low_open=True, unit="m²/s" if dimension == 2 else "m³/s")
+        if flow > fastest * (1 + SLACK):
+            raise ValueError(
+                f"rate = {flow:g}: must be <= {fastest:.6g}, the volume of the shape over the time in which the "
+                "material leaves it; take a larger shape or velocity"
+            )
+    begin = _check.number("start", start, low=0, unit="s")
+    end = None if until is None else _check.number("until", until, low=begin, low_open=True, unit="s")
+    title = _check.unique_name("emitter", name, taken, number, GONE)
+    return Emitter(shape, material, _check.frozen(v), flow, begin, end, title)
