@@ -66,7 +66,8 @@ def assert_conserved(
     AssertionError
         The message names the quantity, its largest departure and the tolerance.
     TypeError, ValueError
-        `sim` is no simulation, has taken no step, or was not made with ``history=1``; a tolerance is negative.
+        `sim` is no simulation, has taken no step, was not made with ``history=1``, or has emitters; a tolerance is
+        negative.
 
     Examples
     --------
@@ -84,6 +85,8 @@ def assert_conserved(
     allowed = {n: _check.number(n, value, low=0) for n, value in given.items() if value is not None}
     if len(sim.history["time"]) < 2:
         raise ValueError("sim: has taken no step yet; must have a run in its history")
+    if sim.scene.emitters:
+        raise ValueError("sim: has emitters, whose fillings bring in mass and momentum; must have none")
     failures, turning = [], False
     for row in drifts(sim, start_of(sim)):
         name = {"m": "mass", "P": "momentum", "L": "angular_momentum"}[row.quantity[0]]

@@ -45,6 +45,8 @@ def test_a_jet_has_no_gaps_and_the_mass_that_flowed(dim, method, dtype):
         assert error < (
             1e-12 if dtype == "float64" else 5e-6
         )  # measured: 1e-15, 6e-7; 2e-3 if lateness is left out
+    with pytest.raises(ValueError, match="sim: has emitters"):
+        mpm.testing.assert_conserved(sim)
     sim.run(0.2)
     assert len(sim.particles) == 3 * one  # the last filling would have come at 0.375 s, after the end
 

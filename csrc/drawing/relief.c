@@ -24,7 +24,7 @@ struct shading {
     const float *guide;
     float *from, *to;
     int apart;
-    bool down;
+    bool down, on_ground;
 };
 
 static int32_t nearest(float position)
@@ -91,6 +91,14 @@ static void sort_rows(void *context, ptrdiff_t item, int thread)
     }
 }
 
+/* Is a share 1 here and at the four taps around? Then filtering leaves it 1: most of the ground is so. */
+static bool far_from_shade(const float *share, ptrdiff_t stride, ptrdiff_t far, ptrdiff_t low, ptrdiff_t high)
+{
+    const ptrdiff_t half = far / 2 * stride, whole = far * stride;
+    return far <= low && far <= high && (share[0] == 1) & (share[-half] == 1) & (share[half] == 1) &
+                                            (share[-whole] == 1) & (share[whole] == 1);
+}
+
 /* One pass of an edge-avoiding filter of five taps, `apart` pixels from each other (Dammertz et al. 2010), along rows
  * or columns; pixels weigh less the farther away their surface is. */
 static void filter_rows(void *context, ptrdiff_t item, int thread)
@@ -107,7 +115,9 @@ static void filter_rows(void *context, ptrdiff_t item, int thread)
                             high = s->down ? s->bottom - 1 - r : s->right - 1 - c;
             const enum kind kind = s->kind[at];
             s->to[at] = from[at];
-            if (kind == NOTHING || (!s->guide && kind == GROUND))
+            if (kind == NOTHING || (kind == GROUND && !s->on_ground))
+                continue;
+            if (kind == GROUND && far_from_shade(from + at, stride, 2 * (ptrdiff_t)s->apart, low, high))
                 continue;
             float sum = weight[0] * from[at], total = weight[0];
             for (int k = 1; k <= 2; k++) {
@@ -126,10 +136,11 @@ static void filter_rows(void *context, ptrdiff_t item, int thread)
 }
 
 /* Filters a field with taps that are 1, 2, 4, ... pixels apart; `guide` tells surfaces apart, NULL: the field itself
- * does. */
-static void filter(mpm_pool *pool, struct shading *s, float *field, const float *guide, int levels)
+ * does. The ground is flat: nearness and slopes stay as they are on it. */
+static void filter(mpm_pool *pool, struct shading *s, float *field, const float *guide, int levels, bool on_ground)
 {
     s->guide = guide;
+    s->on_ground = on_ground;
     for (int level = 0; level < levels; level++)
         for (int pass = 0; pass < 2; pass++) {
             s->apart = 1 << level;
@@ -215,6 +226,7 @@ static float openness(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
     static const float rings[RINGS] = {0.12f, 0.3f, 0.58f, 1};
     const ptrdiff_t width = s->relief->width, height = s->relief->height;
     const float here = s->smooth[r * width + c], reach = s->light->reach;
+    const enum kind kind = s->kind[r * width + c];
     float closed = 0;
     for (int k = 0; k < DIRECTIONS; k++) {
         float most = 0;
@@ -222,7 +234,10 @@ static float openness(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
             /* Every second direction lies half a ring farther in, so that rings do not show. */
             const float far = reach * rings[ring] * (k % 2 ? 0.8f : 1);
             const ptrdiff_t x = c + nearest(ways[k][0] * far), y = r + nearest(ways[k][1] * far);
-            if (x < 0 || y < 0 || x >= width || y >= height || s->kind[y * width + x] == NOTHING)
+            if (x < 0 || y < 0 || x >= width || y >= height)
+                continue;
+            const enum kind there = s->kind[y * width + x];
+            if (there == NOTHING || (there == GROUND && kind == GROUND)) /* the ground is flat */
                 continue;
             const float across = (float)(x - c), down = (float)(y - r), up = s->smooth[y * width + x] - here;
             const float height_over = across * n.right + down * n.down + up * n.near,
@@ -369,13 +384,13 @@ mpm_status mpm_relief_shade(const mpm_allocator *allocator, const mpm_relief *re
         const ptrdiff_t tasks = (s.bottom - s.top + TASK_ROWS - 1) / TASK_ROWS;
         mpm_pool_for(pool, sort_rows, &s, (relief->height + TASK_ROWS - 1) / TASK_ROWS);
         const int levels = levels_of(light->spread);
-        filter(pool, &s, s.smooth, NULL, levels);
+        filter(pool, &s, s.smooth, NULL, levels, false);
         mpm_pool_for(pool, slope_rows, &s, tasks);
-        filter(pool, &s, s.across, s.smooth, levels);
-        filter(pool, &s, s.steep, s.smooth, levels);
+        filter(pool, &s, s.across, s.smooth, levels, false);
+        filter(pool, &s, s.steep, s.smooth, levels, false);
         mpm_pool_for(pool, probe_rows, &s, tasks);
-        filter(pool, &s, s.open, s.smooth, BLUR_LEVELS);
-        filter(pool, &s, s.sunny, s.smooth, BLUR_LEVELS);
+        filter(pool, &s, s.open, s.smooth, BLUR_LEVELS, true);
+        filter(pool, &s, s.sunny, s.smooth, BLUR_LEVELS, true);
         mpm_pool_for(pool, light_rows, &s, tasks);
         mpm_pool_stop(pool);
     }
