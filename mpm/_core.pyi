@@ -285,7 +285,7 @@ class Colliders:
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
-        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes" | "continued"
         vector: Sequence[float],  # (3,)
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
@@ -310,12 +310,35 @@ class Core:
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
-        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes"
+        motion: str,  # "none" | "linear" | "rotation" | "sinusoid" | "keyframes" | "continued"
         vector: Sequence[float],  # (3,)
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
     ) -> None:
         """Between runs; the shape as in `shape_distance`."""
+    def set_gravity(self, gravity: Sequence[float]) -> None:
+        """(3,) [m/s2], between runs; the state stays as it is."""
+    def set_friction(self, friction: Sequence[float]) -> None:
+        """(6,), of the walls, between runs; unused where they have none."""
+    def set_material(
+        self, index: int, law: Any, parameters: Sequence[float], varying: Sequence[int] = ()
+    ) -> None:
+        """Other parameters of its law for a material, between runs; the same parameters vary."""
+    def set_collider(
+        self,
+        name: str,
+        contact: str,
+        friction: float,
+        restitution: float,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],  # (3,)
+        motion: str,
+        vector: Sequence[float],  # (3,)
+        frequency: float,
+        keys: Any,  # float64 (k, 7)
+    ) -> None:
+        """As `add_collider`, in place of the collider of its name, which has the same contact."""
     def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
         """Signed distance (m,) and normal (m, d) of a collider, counted from 0, where it is at a time [s]."""
     def delete_particles(self, mask: Any) -> int:

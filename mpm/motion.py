@@ -19,7 +19,7 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.shapes.geometry import unit
 
-__all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid"]
+__all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid", "Velocities"]
 
 
 def __dir__() -> list[str]:
@@ -413,3 +413,162 @@ class Keyframes(Motion):
     @property
     def _turns(self) -> bool:
         return self.angles is not None and bool(self.angles.any())
+
+
+class Velocities(Motion):
+    """Constant velocities that change at given times; the last one goes on. At rest before the first time.
+
+    Parameters
+    ----------
+    times : array_like, shape (k,)
+        Ascending [s].
+    velocities : array_like, shape (k, d)
+        From each time on [m/s].
+    angular_velocities : array_like, shape (k,), optional
+        From each time on [rad/s], as in `Rotation`. Default: none.
+    about : array_like, shape (d,), optional
+        The reference point of the rotation and of the collider's torque, as described [m]; it moves with the velocity.
+        Default: the collider's reference point, see `Scene.add_collider`.
+    axis : array_like, shape (3,), optional
+        In 3-D the axis of the rotation. Not in 2-D.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is of the wrong type or shape, or the times do not ascend.
+    """
+
+    times: FloatArray
+    velocities: FloatArray
+    angular_velocities: FloatArray | None
+    about: FloatArray | None
+    axis: FloatArray | None
+
+    @_check.options
+    def __init__(
+        self,
+        times: npt.ArrayLike,
+        velocities: npt.ArrayLike,
+        *,
+        angular_velocities: npt.ArrayLike | None = None,
+        about: npt.ArrayLike | None = None,
+        axis: npt.ArrayLike | None = None,
+    ) -> None:
+        t = _array("times", times, (None,))
+        if not len(t):
+            raise ValueError("times has shape (0,): must hold at least one time")
+        for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
+            raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
+        v = _array("velocities", velocities, (len(t), None))
+        d = v.shape[1]
+        if d not in (2, 3):
+            raise ValueError(f"velocities has shape {v.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
+        rates = (
+            None
+            if angular_velocities is None
+            else _array("angular_velocities", angular_velocities, (len(t),))
+        )
+        if rates is None and (about is not None or axis is not None):
+            raise ValueError("about and axis need angular_velocities")
+        direction = None
+        if rates is not None and (axis is None) != (d == 2):
+            raise ValueError(
+                f"axis = {_check.shown(axis)}: a rotation in 3-D needs one, and one in 2-D has none"
+            )
+        if axis is not None:
+            direction = unit(_array("axis", axis, (3,)), "axis")
+        point = None if about is None else _array("about", about, (d,))
+        self._set(times=t, velocities=v, angular_velocities=rates, about=point, axis=direction, dimension=d)
+
+    @classmethod
+    def _of(cls, motion: Motion | None, dimension: int) -> dict[str, Any] | None:
+        """The arguments for a motion at constant speeds; None for another one."""
+        if motion is None:
+            return {"times": [], "velocities": []}
+        if isinstance(motion, Linear):
+            return {"times": [0.0], "velocities": [motion.velocity]}
+        if isinstance(motion, Rotation):
+            turning = {
+                "angular_velocities": [motion.angular_velocity],
+                "about": motion.about,
+                "axis": motion.axis,
+            }
+            return {"times": [0.0], "velocities": [np.zeros(dimension)], **turning}
+        if isinstance(motion, Velocities):
+            return {name: value for name, value in motion._values().items() if name != "dimension"}
+        return None
+
+    @classmethod
+    def _speeds(cls, motion: Motion | None, dimension: int) -> tuple[FloatArray, float | None] | None:
+        """The last velocity, and the last angular velocity if it turns; None of a motion whose speed varies."""
+        given = cls._of(motion, dimension)
+        if given is None:
+            return None
+        rates = given.get("angular_velocities")
+        v = np.asarray(given["velocities"][-1]) if len(given["velocities"]) else np.zeros(dimension)
+        return v, None if rates is None else float(rates[-1])
+
+    @classmethod
+    def _changed(
+        cls,
+        motion: Motion | None,
+        time: float,
+        velocity: FloatArray | None,
+        rate: float | None,
+        dimension: int,
+    ) -> Velocities:
+        """A motion at constant speeds that gets another velocity or angular velocity at a time [s], not before the
+        last change."""
+        given, speeds = cls._of(motion, dimension), cls._speeds(motion, dimension)
+        assert given is not None and speeds is not None
+        now = [speeds[0] if velocity is None else velocity, speeds[1] if rate is None else rate]
+        kept = [k for k, t in enumerate(given["times"]) if t < time]
+        new: dict[str, Any] = {
+            "times": [*(float(given["times"][k]) for k in kept), time],
+            "velocities": [*(given["velocities"][k] for k in kept), now[0]],
+        }
+        if now[1] is not None:
+            rates = given["angular_velocities"]
+            new |= {"angular_velocities": [*(float(rates[k]) for k in kept), now[1]]}
+            new |= {"about": given["about"], "axis": given["axis"]}
+        return cls(**new)
+
+    def _describe(self) -> Prescription:
+        last = self.times[-1:] + np.maximum(1.0, np.abs(self.times[-1:]) * 1e-6)
+        t = np.concatenate([self.times, last])
+        keys = np.zeros((len(t), 7))
+        keys[:, 0] = t
+        gaps = np.diff(t)[:, None]
+        keys[1:, 1 : 1 + self.dimension] = np.cumsum(gaps * self.velocities, axis=0)
+        keys[1:, 4:] = np.cumsum(gaps * self._spins, axis=0)
+        return Prescription("continued", keys=keys, about=self.about)
+
+    @property
+    def _spins(self) -> FloatArray:
+        """(k, 3)."""
+        if self.angular_velocities is None:
+            return np.zeros((len(self.times), 3))
+        axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis
+        return np.asarray(self.angular_velocities[:, None] * axis)
+
+    def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
+        ends = np.append(self.times[1:], np.inf)
+        spans = np.clip(np.minimum(time, ends) - self.times, 0, None)[:, None]
+        return (spans * self.velocities).sum(axis=0), (spans * self._spins).sum(axis=0)
+
+    def _displacements(self) -> tuple[FloatArray, FloatArray]:
+        keys = self._describe().keys
+        assert keys is not None
+        u = keys[:, 1 : 1 + self.dimension]
+        goes = self.velocities[-1]
+        low = np.where(goes < 0, -np.inf, u.min(axis=0))
+        return low, np.where(goes > 0, np.inf, u.max(axis=0))
+
+    def _fastest(self, after: float, arms: FloatArray) -> float:
+        there = np.append(self.times[1:], np.inf) > after
+        moves, turns = (np.sqrt((part[there] ** 2).sum(axis=1)) for part in (self.velocities, self._spins))
+        return float(np.max(moves + turns * _length(arms), initial=0.0))
+
+    @property
+    def _turns(self) -> bool:
+        return self.angular_velocities is not None and bool(self.angular_velocities.any())

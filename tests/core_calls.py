@@ -300,6 +300,10 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
     return {
         "add_material": material_of(name),
         "add_collider": COLLIDER,
+        "set_gravity": (vector(0.0, -1.0, 0.0),),
+        "set_friction": (vector(0.0, 0.0, 0.0, 0.0, 0.0, 0.0),),
+        "set_material": (whole(0, 1, 2**31 - 1), *material_of(name)),
+        "set_collider": COLLIDER,
         "collider_distance": DISTANCE,
         "delete_particles": (array(mask),),
         "step": (whole(2), number(INF)),
@@ -359,7 +363,7 @@ BEFORE = {
     "set_mesh": nodes_only,
     "set_parameters": graded,
 }
-OPTIONAL = {"add_material": 1, "step": 1, "run": 2}
+OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2}
 
 
 def seen(core: Any) -> Any:

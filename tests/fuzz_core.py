@@ -58,7 +58,10 @@ OWN: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 RUNS = ("step", "run", "step_forced")
 COUNTED = ("step_forced", "delete_particles", "interpolate")  # whose arrays have as many rows as the object
-OTHER = ("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore", "resume")
+OTHER = (
+    *("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore", "resume"),
+    *("set_gravity", "set_friction", "set_material", "set_collider"),
+)
 VALUES = (0.0, 1.0, -1.0, 0.35, 1e300, 5e-324, float("nan"), float("inf"))
 
 

@@ -57,6 +57,10 @@ MOTIONS = {
         M.Rotation(1 / 3, about=(0.1, 0.2, 0.3), axis=(0.1, 0, 0.7)),
     ],
     "Sinusoid": [M.Sinusoid((0.1, 0.2, 0.3), 1 / 3)],
+    "Velocities": [
+        M.Velocities([0, 1 / 3], [(0, 0, 0.1), (1, 2, 3)]),
+        M.Velocities([1], [(1, 0, 0)], angular_velocities=[1 / 3], about=(0.1, 0.2, 0.3), axis=(0.1, 0, 0.7)),
+    ],
 }
 
 

@@ -12,6 +12,7 @@ from loops import each
 from mpm import _core, fem, viz
 from mpm.errors import FileFormatError
 from mpm.solver.state import surface
+from mpm.viewer.bodies import by_body
 from mpm.viz import color as colors
 from mpm.viz import render
 from viewers import Browser
@@ -334,7 +335,9 @@ def test_the_viewer_shows_triangles_or_the_surface(d):
     browser = Browser(sim)
     nodes = sim.elements.nodes
     rows = (
-        {"triangles": nodes.ravel()} if d == 2 else {"points": slice(None), "surface": surface(nodes).ravel()}
+        {"triangles": nodes.ravel()}
+        if d == 2
+        else {"points": slice(None), "surface": by_body(sim, surface(nodes)).ravel()}
     )
     assert [part for part, _ in browser.frame["parts"]] == list(rows)
     for name, row in rows.items():

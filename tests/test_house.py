@@ -91,6 +91,7 @@ def test_the_file_of_every_law_is_included():
     assert includes(CSRC / "materials" / "each_law.h") == [f"materials/{law}.h" for law in ("row", *listed)]
 
 
+@source
 def test_only_back_ends_launch_kernels():
     """Nothing else in csrc/mpm/ calls the pool, an operation or a pass."""
     launch = re.compile(

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "contact/boundary.h"
 
+#include <string.h>
+
 #include "contact/rules.h"
 
 void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator)
@@ -18,8 +20,8 @@ static bool is_collider(const mpm_collider *collider, int dim)
     return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
            rule && rule->collider && collider->friction >= 0 && collider->restitution >= 0 &&
            collider->restitution <= (rule->rebounds ? 1 : 0) &&
-           (unsigned)motion->kind <= MPM_MOTION_KEYFRAMES && (motion->keys || !motion->key_count) &&
-           (motion->key_count || motion->kind != MPM_MOTION_KEYFRAMES);
+           (unsigned)motion->kind <= MPM_MOTION_CONTINUED && (motion->keys || !motion->key_count) &&
+           motion->key_count >= mpm_motion_least_keys(motion->kind);
 }
 
 mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider)
@@ -39,6 +41,24 @@ mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocat
     mpm_memory_free(allocator, boundary->books);
     boundary->books = books;
     boundary->count++;
+    return MPM_OK;
+}
+
+mpm_status mpm_boundary_replace(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider)
+{
+    size_t k = 0;
+    if (!is_collider(collider, boundary->dim))
+        return MPM_BAD_ARGUMENT;
+    while (k < boundary->count && strcmp(boundary->colliders[k].name, collider->name))
+        k++;
+    if (k == boundary->count || boundary->colliders[k].contact != collider->contact)
+        return MPM_BAD_ARGUMENT;
+    mpm_collider made;
+    const mpm_status status = mpm_collider_copy(&made, allocator, collider);
+    if (status)
+        return status;
+    mpm_collider_clear(&boundary->colliders[k], allocator);
+    boundary->colliders[k] = made;
     return MPM_OK;
 }
 

@@ -23,6 +23,10 @@ void mpm_boundary_clear(mpm_boundary *boundary, const mpm_allocator *allocator);
  *  shape has a flaw or the wrong dimension, or if its contact or motion is invalid for colliders. */
 mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
 
+/** Puts a copy of a collider in the place of that of its name, with the same contact; its book goes on. Errors: as
+ *  mpm_boundary_add; MPM_BAD_ARGUMENT if there is no such collider. On error nothing has changed. */
+mpm_status mpm_boundary_replace(mpm_boundary *boundary, const mpm_allocator *allocator, const mpm_collider *collider);
+
 /** Takes the last collider away. */
 void mpm_boundary_drop(mpm_boundary *boundary, const mpm_allocator *allocator);
 

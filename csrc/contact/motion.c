@@ -15,6 +15,11 @@ static void set_rotation(mpm_pose *pose, const double vector[3])
         pose->quaternion[1 + a] = share * vector[a];
 }
 
+static int has_keys(const mpm_motion *motion)
+{
+    return motion->kind == MPM_MOTION_KEYFRAMES || motion->kind == MPM_MOTION_CONTINUED;
+}
+
 /* Interpolates displacement and rotation vector; returns the first key after `time` (key_count: none). */
 static size_t keyframe_values(const mpm_motion *motion, double time, double values[6])
 {
@@ -28,6 +33,10 @@ static size_t keyframe_values(const mpm_motion *motion, double time, double valu
     }
     const double *key = motion->keys + MPM_KEYFRAME * (low > 0 ? low - 1 : 0);
     const double *next = low > 0 && low < motion->key_count ? key + MPM_KEYFRAME : key;
+    if (motion->kind == MPM_MOTION_CONTINUED && low == motion->key_count) {
+        next = key;
+        key -= MPM_KEYFRAME;
+    }
     const double share = next != key ? (time - key[0]) / (next[0] - key[0]) : 0;
     for (int a = 0; a < 6; a++)
         values[a] = key[1 + a] + share * (next[1 + a] - key[1 + a]);
@@ -49,7 +58,7 @@ mpm_pose mpm_motion_pose(const mpm_motion *motion, double time)
 {
     mpm_pose pose = {.quaternion = {1, 0, 0, 0}};
     double rotation[3];
-    if (motion->kind == MPM_MOTION_KEYFRAMES)
+    if (has_keys(motion))
         return keyframe_pose(motion, time);
     for (int a = 0; a < 3; a++) {
         if (motion->kind == MPM_MOTION_LINEAR)
@@ -94,7 +103,7 @@ mpm_excursion mpm_motion_excursion(const mpm_motion *motion, double time, double
 {
     static const double nowhere[3];
     const double size = distance(motion->vector, nowhere);
-    if (motion->kind == MPM_MOTION_KEYFRAMES)
+    if (has_keys(motion))
         return keyframe_excursion(motion, time, dt);
     if (motion->kind == MPM_MOTION_ROTATION)
         return (mpm_excursion){0, hidden(size * dt)};

@@ -15,7 +15,8 @@ typedef enum mpm_motion_kind {
     MPM_MOTION_LINEAR,   /* u = t vector [m/s] */
     MPM_MOTION_ROTATION, /* R = exp(t vector) [rad/s] */
     MPM_MOTION_SINUSOID, /* u = vector sin(2 pi frequency t) [m], [Hz] */
-    MPM_MOTION_KEYFRAMES /* u and the rotation vector linear between keyframes, held before and after */
+    MPM_MOTION_KEYFRAMES, /* u and the rotation vector linear between keyframes, held before and after */
+    MPM_MOTION_CONTINUED  /* the same, but after the last keyframe they go on as between the last two */
 } mpm_motion_kind;
 
 enum { MPM_KEYFRAME = 7 }; /* numbers per keyframe: time [s], u [m], rotation vector [rad] */
@@ -31,6 +32,12 @@ typedef struct mpm_pose {
     double displacement[3]; /* u [m] */
     double quaternion[4];   /* of R: w, x, y, z */
 } mpm_pose;
+
+/** The number of keyframes that a kind needs at least. */
+static inline size_t mpm_motion_least_keys(mpm_motion_kind kind)
+{
+    return kind == MPM_MOTION_CONTINUED ? 2 : kind == MPM_MOTION_KEYFRAMES;
+}
 
 mpm_pose mpm_motion_pose(const mpm_motion *motion, double time);
 

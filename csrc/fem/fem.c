@@ -15,6 +15,8 @@
 #include "fem/step.h"
 #include "fem/sweeps.h"
 #include "fem/totals.h"
+#include "materials/parameters.h"
+#include "run/alter.h"
 
 static const mpm_method method; /* below */
 
@@ -185,6 +187,17 @@ ptrdiff_t mpm_fem_elements(const mpm_fem *fem)
 static int materials(const void *self)
 {
     return (int)((const mpm_fem *)self)->material_count;
+}
+
+static mpm_status alter(void *self, const mpm_alteration *change)
+{
+    mpm_fem *fem = self;
+    if (change->material &&
+        (change->index < 0 || (size_t)change->index >= fem->material_count ||
+         !mpm_parameters_change(&fem->materials[change->index], change->material)))
+        return MPM_BAD_ARGUMENT;
+    fem->settled = fem->parameters.current = false;
+    return mpm_alter_scene(&fem->settings.common, &fem->boundary, &fem->run.allocator, change);
 }
 
 static mpm_status add_collider(void *self, const mpm_collider *collider)
@@ -364,7 +377,7 @@ static const mpm_method method = {
     .row = "node", .size = "spacing", .reasons = reasons,
     .counters = counters, .refused = MPM_FEM_HEALTH_REFUSED, .phases = phases, .section = mpm_fem_totals_section,
     .free = free_fem,
-    .add_material = add_material, .materials = materials, .add_collider = add_collider,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider, .alter = alter,
     .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 2 /* natural_dt and approach */,
     .refresh = mpm_fem_step_refresh, .plan = mpm_fem_step_plan, .bound = bound_alone,
     .attempt = mpm_fem_step_attempt, .may_retry = mpm_fem_step_may_retry, .report = mpm_fem_step_report,

@@ -26,6 +26,17 @@ static bool same_range(const mpm_field *field, const mpm_parameter *parameter)
            field->low_closed == !parameter->low_open && field->high_closed == !parameter->high_open;
 }
 
+bool mpm_parameters_change(mpm_material *material, const mpm_material *other)
+{
+    if (material->law != other->law || material->law == MPM_USER || material->varying != other->varying)
+        return false;
+    for (int k = 0; k < material->varying; k++)
+        if (material->parameter[k] != other->parameter[k])
+            return false;
+    memcpy(material->values, other->values, sizeof material->values);
+    return true;
+}
+
 mpm_status mpm_parameters_list(const mpm_fields *fields, const mpm_material *material, mpm_field *rows, int *count)
 {
     for (int k = 0; k < material->varying; k++) {

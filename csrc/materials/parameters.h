@@ -13,6 +13,10 @@
  *  fit behind its history in `dim` dimensions? */
 bool mpm_parameters_may_vary(const mpm_material *material, int dim);
 
+/** Gives a material the parameters of another one of the same law, of which the same vary. False if it is none, and
+ *  nothing has changed. */
+bool mpm_parameters_change(mpm_material *material, const mpm_material *other);
+
 /** Appends to `rows` the fields of parameters that vary which the table lacks. Errors: MPM_TOO_LARGE if a name is too
  *  long; MPM_BAD_ARGUMENT if the name is that of something else. */
 mpm_status mpm_parameters_list(const mpm_fields *fields, const mpm_material *material, mpm_field *rows, int *count);

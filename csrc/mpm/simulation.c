@@ -19,6 +19,7 @@
 #include "mpm/timestep.h"
 #include "mpm/totals.h"
 #include "mpm/views.h"
+#include "run/alter.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
@@ -152,6 +153,18 @@ static void set_columns(const mpm_simulation *simulation, mpm_material *material
         material->dissipation[i] = fields->row[mpm_fields_find(fields, dissipations[i])].column;
 }
 
+static void find_yield_strain(mpm_simulation *simulation)
+{
+    simulation->yield_strain = INFINITY;
+    for (size_t m = 0; m < simulation->material_count; m++) {
+        const mpm_material *material = &simulation->materials[m];
+        const mpm_law *law = mpm_material_law(material);
+        for (int k = 0; k < law->parameters; k++)
+            if (law->parameter[k].is_yield_strain)
+                simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);
+    }
+}
+
 static mpm_status add_material(void *self, const mpm_material *material)
 {
     mpm_simulation *simulation = self;
@@ -181,16 +194,29 @@ static mpm_status add_material(void *self, const mpm_material *material)
     simulation->has_kink |= law->kinked;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
-    for (int k = 0; k < law->parameters; k++)
-        if (law->parameter[k].is_yield_strain)
-            simulation->yield_strain = fmin(simulation->yield_strain, material->values[k]);
     simulation->materials[simulation->material_count++] = added;
+    find_yield_strain(simulation);
     return MPM_OK;
 }
 
 static int materials(const void *self)
 {
     return (int)((const mpm_simulation *)self)->material_count;
+}
+
+static mpm_status alter(void *self, const mpm_alteration *change)
+{
+    mpm_simulation *simulation = self;
+    if (change->material) {
+        if (change->index < 0 || (size_t)change->index >= simulation->material_count ||
+            !mpm_parameters_change(&simulation->materials[change->index], change->material))
+            return MPM_BAD_ARGUMENT;
+        find_yield_strain(simulation);
+    }
+    const mpm_status status = mpm_alter_scene(&simulation->settings.common, &simulation->boundary,
+                                              &simulation->run.allocator, change);
+    simulation->measured = false;
+    return status;
 }
 
 static mpm_status add_collider(void *self, const mpm_collider *collider)
@@ -564,7 +590,8 @@ static const mpm_method method = {
     .row = "particle", .size = "cell size", .reasons = reasons,
     .counters = counters, .refused = MPM_HEALTH_REFUSED, .phases = phases, .section = mpm_totals_section,
     .free = free_simulation,
-    .add_material = add_material, .materials = materials, .add_collider = add_collider, .remove = remove_and_count,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider, .alter = alter,
+    .remove = remove_and_count,
     .totals = totals, .stable_dt = stable_dt,
     .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,
     .attempt = mpm_step_attempt, .may_retry = mpm_step_may_retry, .report = mpm_step_report,

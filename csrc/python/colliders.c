@@ -66,8 +66,9 @@ static int take_motion(const char *name, PyObject *vector, PyObject *keys, mpm_m
 {
     static const char *const names[] = {
         [MPM_MOTION_NONE] = "none", [MPM_MOTION_LINEAR] = "linear", [MPM_MOTION_ROTATION] = "rotation",
-        [MPM_MOTION_SINUSOID] = "sinusoid", [MPM_MOTION_KEYFRAMES] = "keyframes"};
-    const int kind = mpm_python_find_name(name, names, MPM_MOTION_KEYFRAMES + 1);
+        [MPM_MOTION_SINUSOID] = "sinusoid", [MPM_MOTION_KEYFRAMES] = "keyframes",
+        [MPM_MOTION_CONTINUED] = "continued"};
+    const int kind = mpm_python_find_name(name, names, MPM_MOTION_CONTINUED + 1);
     if (kind < 0) {
         PyErr_Format(PyExc_ValueError, "motion: '%s' is not known", name);
         return -1;
@@ -78,7 +79,7 @@ static int take_motion(const char *name, PyObject *vector, PyObject *keys, mpm_m
         return -1;
     motion->keys = view->buf;
     motion->key_count = (size_t)view->shape[0];
-    if (view->shape[1] == MPM_KEYFRAME && (motion->key_count > 0 || kind != MPM_MOTION_KEYFRAMES))
+    if (view->shape[1] == MPM_KEYFRAME && motion->key_count >= mpm_motion_least_keys(motion->kind))
         return 0;
     PyErr_SetString(PyExc_ValueError, "keys: wrong shape");
     PyBuffer_Release(view);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "python/core.h"
+#include "run/alter.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
@@ -114,6 +115,50 @@ static PyObject *add_collider(PyObject *self, PyObject *args)
 {
     const int dim = dim_of((mpm_python_core *)self);
     return mpm_python_with_collider(args, dim, mpm_python_state(Py_TYPE(self)), use_collider, self);
+}
+
+static PyObject *alter(PyObject *self, const mpm_alteration *change)
+{
+    mpm_python_core *core = mpm_python_core_enter(self);
+    return core ? mpm_python_core_finish(self, mpm_run_alter(core->run, change)) : NULL;
+}
+
+static PyObject *set_gravity(PyObject *self, PyObject *argument)
+{
+    double gravity[3];
+    if (mpm_python_get_doubles(argument, "gravity", gravity, 3))
+        return NULL;
+    return alter(self, &(mpm_alteration){.gravity = gravity});
+}
+
+static PyObject *set_friction(PyObject *self, PyObject *argument)
+{
+    double friction[6];
+    if (mpm_python_get_doubles(argument, "friction", friction, 6))
+        return NULL;
+    return alter(self, &(mpm_alteration){.friction = friction});
+}
+
+static PyObject *set_material(PyObject *self, PyObject *args)
+{
+    PyObject *law, *parameters, *varying = NULL;
+    mpm_material material;
+    int index;
+    if (!PyArg_ParseTuple(args, "iOO|O", &index, &law, &parameters, &varying) ||
+        mpm_python_get_material(law, parameters, varying, &material))
+        return NULL;
+    return alter(self, &(mpm_alteration){.material = &material, .index = index});
+}
+
+static PyObject *alter_collider(PyObject *self, const mpm_collider *collider)
+{
+    return alter(self, &(mpm_alteration){.collider = collider});
+}
+
+static PyObject *set_collider(PyObject *self, PyObject *args)
+{
+    const int dim = dim_of((mpm_python_core *)self);
+    return mpm_python_with_collider(args, dim, mpm_python_state(Py_TYPE(self)), alter_collider, self);
 }
 
 static PyObject *collider_distance(PyObject *self, PyObject *args)
@@ -450,6 +495,12 @@ static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=()) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, restitution, nodes, numbers, reference, motion, vector, frequency, keys)"},
+    {"set_gravity", set_gravity, METH_O, "set_gravity((3,)): between runs; the state stays as it is"},
+    {"set_friction", set_friction, METH_O, "set_friction((6,)): of the walls, likewise"},
+    {"set_material", set_material, METH_VARARGS,
+     "set_material(index, law, parameters, varying=()): other parameters of its law, likewise"},
+    {"set_collider", set_collider, METH_VARARGS,
+     "set_collider(...): as add_collider, in place of the collider of its name, likewise"},
     {"collider_distance", collider_distance, METH_VARARGS,
      "collider_distance(index, points, time) -> (phi (m,), normal (m, d)) at that time [s], float64 as bytes."},
     {"delete_particles", delete_particles, METH_O, "delete_particles(mask) -> number removed"},

@@ -33,6 +33,7 @@ typedef struct mpm_step {
 } mpm_step;
 
 struct mpm_material;
+struct mpm_alteration;
 
 /** What a method supplies: names, and functions of its struct `self`. */
 typedef struct mpm_method {
@@ -48,6 +49,8 @@ typedef struct mpm_method {
     mpm_status (*add_material)(void *self, const struct mpm_material *material);
     int (*materials)(const void *self); /* their number */
     mpm_status (*add_collider)(void *self, const mpm_collider *collider);
+    /** Changes what is simulated (run/alter.h). NULL: nothing can. */
+    mpm_status (*alter)(void *self, const struct mpm_alteration *change);
     mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0; NULL: rows stay */
     mpm_status (*totals)(void *self, mpm_totals *totals);
     mpm_status (*stable_dt)(void *self, mpm_stable_dt *bound);
@@ -147,6 +150,13 @@ static inline int mpm_run_materials(const mpm_run *run)
 static inline mpm_status mpm_run_add_collider(mpm_run *run, const mpm_collider *collider)
 {
     return run->method->add_collider(run->self, collider);
+}
+
+/** Changes what is simulated, between runs; the state stays as it is. Errors: as mpm_alter_scene; MPM_BAD_ARGUMENT if
+ *  the method cannot change it, or has no such material. On error nothing has changed. */
+static inline mpm_status mpm_run_alter(mpm_run *run, const struct mpm_alteration *change)
+{
+    return run->method->alter ? run->method->alter(run->self, change) : MPM_BAD_ARGUMENT;
 }
 
 /** Removes the rows with `mask[row] != 0`; the others keep their order and id. Errors: MPM_OUT_OF_MEMORY;

@@ -8,6 +8,7 @@
 
 #include "base/real.h"
 #include "materials/fluid.h"
+#include "run/alter.h"
 #include "sph/dispatch.h"
 #include "sph/solids.h"
 #include "sph/state.h"
@@ -201,14 +202,11 @@ void mpm_sph_free(mpm_sph *sph)
 
 /* ---- the scene -------------------------------------------------------------------------------------------------- */
 
-static mpm_status set_material(void *self, const mpm_material *material)
+/* What follows from the parameters of the fluid. */
+static void take_parameters(mpm_sph *sph, const mpm_material *material)
 {
-    mpm_sph *sph = self;
     const struct fluid_parameters *fluid = MPM_VALUES(fluid, material->values);
     const double density = sph->settings.density;
-    if (material->law != MPM_FLUID || material->varying || sph->has_material)
-        return MPM_BAD_ARGUMENT;
-    sph->has_material = true;
     sph->material = *material;
     sph->material.values[MPM_PLACE(fluid, tension)] = sph->settings.tension;
     sph->density = sph->pass.density = density;
@@ -219,7 +217,41 @@ static mpm_status set_material(void *self, const mpm_material *material)
     sph->pass.nu = sph->settings.kinematic ? fluid->viscosity / density : 0;
     sph->pass.alpha = sph->settings.alpha * sph->wave_speed;
     sph->pass.repulsion = sph->settings.repulsion * sph->wave_speed * sph->wave_speed;
+}
+
+static mpm_status set_material(void *self, const mpm_material *material)
+{
+    mpm_sph *sph = self;
+    if (material->law != MPM_FLUID || material->varying || sph->has_material)
+        return MPM_BAD_ARGUMENT;
+    sph->has_material = true;
+    take_parameters(sph, material);
     return MPM_OK;
+}
+
+static bool rubs(const mpm_alteration *change)
+{
+    for (int face = 0; change->friction && face < 6; face++)
+        if (change->friction[face] != 0)
+            return true;
+    return change->collider && change->collider->friction != 0;
+}
+
+static mpm_status alter(void *self, const mpm_alteration *change)
+{
+    mpm_sph *sph = self;
+    const mpm_material *material = change->material;
+    if ((material && (material->law != MPM_FLUID || material->varying || !sph->has_material || change->index)) ||
+        rubs(change))
+        return MPM_BAD_ARGUMENT;
+    const mpm_status status =
+        mpm_alter_scene(&sph->settings.common, &sph->boundary, &sph->run.allocator, change);
+    if (!status && material)
+        take_parameters(sph, material);
+    for (int a = 0; a < sph->settings.dim; a++)
+        sph->pass.gravity[a] = sph->settings.gravity[a];
+    sph->settled = false;
+    return status;
 }
 
 static bool deforms(const mpm_shape *shape)
@@ -446,7 +478,8 @@ static const mpm_method method = {
     .row = "particle", .size = "spacing", .reasons = reasons,
     .counters = counters, .refused = MPM_SPH_HEALTH_REFUSED, .phases = phases, .section = mpm_sph_totals_section,
     .free = free_sph,
-    .add_material = set_material, .materials = materials, .add_collider = add_collider, .remove = remove_rows,
+    .add_material = set_material, .materials = materials, .add_collider = add_collider, .alter = alter,
+    .remove = remove_rows,
     .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 1 /* natural_dt */,
     .refresh = mpm_sph_step_refresh, .begin = mpm_sph_step_begin, .plan = mpm_sph_step_plan, .bound = bound_alone,
     .attempt = mpm_sph_step_attempt, .report = mpm_sph_step_report, .commit = mpm_sph_step_commit,

@@ -335,7 +335,8 @@ class Simulation(Solver, kind="fem"):
         return {"dx": self.spacing, **self._numerics.described()}
 
     def _settings(self) -> tuple[settings.Setting, ...]:
-        return (*settings.of_scene(self._scene), *self._numerics.settings())
+        scene = self._scene
+        return (*settings.of_scene(scene), *settings.of_contacts(scene), *self._numerics.settings())
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         options = self._numerics.changed(changes)
@@ -421,6 +422,13 @@ class Simulation(Solver, kind="fem"):
 
     def _bodies(self) -> dict[str, tuple[int, int]]:
         return {part.name: (part.first_node, part.nodes) for part in self._parts}
+
+    def _material_of_bodies(self) -> dict[str, int]:
+        material = self.particles._copy("material")
+        return {part.name: int(material[part.first_node]) for part in self._parts}
+
+    def _take_material(self, index: int, material: Material, bodies: Mapping[str, _scene.Body]) -> None:
+        self._materials = (*self._materials[:index], material, *self._materials[index + 1 :])
 
     def add(self, *args: Any, **options: Any) -> NoReturn:
         """Refuse: bodies are meshed once.

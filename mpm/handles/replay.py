@@ -23,6 +23,7 @@ from mpm.io.vtkhdf_reader import Reader
 from mpm.scene.colliders import Placed, distance_of, place, prepare
 from mpm.scene.scene import Scene
 from mpm.solver import derived
+from mpm.solver.changes import Change
 from mpm.solver.particles import IN_WORDS
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded
@@ -355,6 +356,12 @@ class Replay(_Recorded, _check.Strict, Closing):
     def fps(self) -> float:
         """Frames per second that were asked for."""
         return float(self._reader.description["fps"])
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What `Solver.set` had changed of the simulation until the last frame of the file: (step, time [s], name,
+        value) each."""
+        return (*self._stage.scene._changes, *self._reader.changes)
 
     @property
     def description(self) -> Mapping[str, Any]:

@@ -29,6 +29,7 @@ from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
+from mpm.solver import changes
 from mpm.solver.keeping import Arrays, Tree
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
@@ -169,7 +170,7 @@ class Writer:
             "walls": {face: self.fields(wall) for face, wall in scene.walls.items()},
             "bodies": [self.fields(body) for body in scene.bodies],
             "colliders": [self.fields(collider) for collider in scene.colliders],
-        }
+        } | ({"changes": changes.described(scene._changes)} if scene._changes else {})
 
     def fields(
         self, thing: Body | Collider | Emitter | Wall | materials.Material | hardening.Hardening
@@ -276,6 +277,7 @@ class Reader:
             taken = {one.name for one in scene.bodies} | {one.name for one in scene.emitters}
             fields = self.fields(entry, "emitter")
             scene._emitters.append(make_emitter(**fields, dimension=scene.dimension, taken=taken, number=0))
+        scene._changes = changes.restored(given.get("changes", []))  # missing where nothing was changed
         return scene
 
     def body(self, tree: object, dimension: int, taken: set[str]) -> Body:

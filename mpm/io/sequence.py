@@ -11,7 +11,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from mpm.base import _check, paths
 from mpm.base._check import FloatArray
 from mpm.io.description import Arrays, Tree
 from mpm.io.formats import WRITERS
+from mpm.solver.changes import Change, described
 from mpm.solver.state import State
 
 SUFFIXES = (".geo", ".bgeo")
@@ -121,11 +122,11 @@ class Writer:
             file.write(line + _frame_line(first, totals))
         self._count = 1
 
-    def append(self, state: State, totals: Mapping[str, FloatArray]) -> None:
-        """Write another frame."""
+    def append(self, state: State, totals: Mapping[str, FloatArray], changes: Sequence[Change] = ()) -> None:
+        """Write another frame; `changes` are those of the run since the frame before."""
         self._write_frame(state)
         with self._names.series.open("ab") as file:
-            file.write(_frame_line(state, totals))
+            file.write(_frame_line(state, totals, changes))
         self._count += 1
 
     def close(self) -> None:
@@ -139,9 +140,10 @@ class Writer:
             WRITERS[self._names.suffix.lower()](file, state)
 
 
-def _frame_line(state: State, totals: Mapping[str, FloatArray]) -> bytes:
+def _frame_line(state: State, totals: Mapping[str, FloatArray], changes: Sequence[Change] = ()) -> bytes:
     numbers = {name: values.tolist() for name, values in totals.items()}
-    return _line({"time": state.time, "step": state.step, "particles": state.count, "totals": numbers})
+    content = {"time": state.time, "step": state.step, "particles": state.count, "totals": numbers}
+    return _line(content | ({"changes": described(changes)} if changes else {}))
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

@@ -19,8 +19,9 @@ from mpm.errors import FileFormatError
 from mpm.io import formats
 from mpm.io.description import DTYPES, restore
 from mpm.io.sequence import BETWEEN, FORMAT, SERIES, SUFFIXES, Names, names_of
-from mpm.io.vtkhdf_reader import ENERGIES, check_description
+from mpm.io.vtkhdf_reader import ENERGIES, check_description, understood_changes
 from mpm.scene.scene import Scene
+from mpm.solver.changes import Change
 from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]
@@ -63,6 +64,7 @@ class Reader:
         there = names.there() if names.folder.is_dir() else {}
         self._kept: tuple[int, Mapping[str, Array]] | None = None
         self._closed = False
+        self.changes: tuple[Change, ...] = ()
         if names.series.is_file():
             if fps is not None:
                 raise ValueError(f"fps = {fps:g}: must not be given, {names.series.name!r} says it")
@@ -101,6 +103,10 @@ class Reader:
             if self.scene.dimension != self.dimension:
                 raise FileFormatError(f"is damaged: the scene is {self.scene.dimension}-D")
             self._read_rows(rows)
+            noted = [row.get("changes", []) for row in rows]
+            if not all(isinstance(entries, list) for entries in noted):
+                raise FileFormatError("is damaged: changes are no list")
+            self.changes = understood_changes(entry for entries in noted for entry in entries)
         except FileFormatError as error:
             raise FileFormatError(f"{str(names.series)!r} {_check.shortened(str(error))}") from None
         missing = next((number for number in range(len(rows)) if number not in there), None)

@@ -48,6 +48,7 @@ class Recording(_check.Strict, Closing):
         "_frames",
         "_ids",
         "_names",
+        "_noted",
         "_path",
         "_place",
         "_seconds",
@@ -77,6 +78,7 @@ class Recording(_check.Strict, Closing):
         began = time.perf_counter()
         first = sim._state(self._fields)
         self._ids = first.fields["id"]
+        self._noted = len(sim.scene._changes)  # the scene in the file has them
         description = describe(sim, fps=self._fps, fields=self._fields, hdf5=self._names is None)
         scene = stage(sim)
         self._writer: Writer | sequence.Writer | None = None
@@ -157,10 +159,12 @@ class Recording(_check.Strict, Closing):
         began = time.perf_counter()
         try:
             state, totals = self._take(sim), _totals(sim)
+            changes = sim.scene._changes[self._noted :]
+            self._noted += len(changes)
             if isinstance(self._writer, Writer):
-                self._writer.append(state, totals, sim._cells())
+                self._writer.append(state, totals, sim._cells(), changes)
             else:  # the particles alone
-                self._writer.append(state, totals)
+                self._writer.append(state, totals, changes)
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()

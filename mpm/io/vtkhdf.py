@@ -18,7 +18,7 @@ import json
 import math
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from mpm.errors import FileFormatError
 from mpm.io.hdf5 import Dataset, Group
 from mpm.io.hdf5_bytes import SUPERBLOCK, end_of_file, is_growing
 from mpm.io.vtkhdf_reader import FORMAT, Reader
+from mpm.solver.changes import Change, described
 from mpm.solver.state import State
 
 Array = npt.NDArray[Any]
@@ -47,6 +48,7 @@ TOPOLOGIES = ("Vertices", "Lines", "Polygons", "Strips")
 CELL_TYPES = {3: 5, 4: 10}
 # Rows per chunk: whole frames if they are not large, so that each is written and read in one piece.
 LEAST_CHUNK, MOST_CHUNK, FRAME_CHUNK = 256, 1 << 17, 256
+CHANGES_CHUNK = 1024  # bytes of text
 # Bytes that HDF5 needs besides a frame to index it; errors that say that there is no room.
 INDEX_ROOM = 1 << 20
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -207,6 +209,7 @@ class Writer:
         for name, array in arrays.items():
             kept.create_dataset(name, data=array)
         self._steps = self._grow(own, "steps")
+        self._changes = self._grow(own, "changes", (), np.uint8, CHANGES_CHUNK)
         width = sum(len(values) for values in totals.values())
         self._totals = self._grow(own, "totals", (width,), np.float64)
         names_of_columns = [name for name, values in totals.items() for _ in values]
@@ -243,9 +246,15 @@ class Writer:
         self._columns.append(column)
         return column
 
-    def append(self, state: State, totals: Mapping[str, Array], cells: Array | None) -> None:
+    def append(
+        self,
+        state: State,
+        totals: Mapping[str, Array],
+        cells: Array | None,
+        changes: Sequence[Change] = (),
+    ) -> None:
         """Write a frame, with the rows of the corners of its cells if it has cells; fields that the state does not have
-        are those of the frame before.
+        are those of the frame before. `changes` are those of the run since the frame before.
 
         Raises
         ------
@@ -257,8 +266,10 @@ class Writer:
         rooms = (
             c.room(max(state.count + 1, many) if c in of_cells else state.count + 1) for c in self._columns
         )
-        self._reserve(sum(rooms))
+        text = b"".join(_as_bytes(described([change])[0]).tobytes() + b"\n" for change in changes)
+        self._reserve(sum(rooms) + len(text))
         try:
+            self._changes.put(np.frombuffer(text, dtype=np.uint8))
             self._append(state, totals, cells)
         except RuntimeError as error:  # h5py raises this for an error of the file system
             raise OSError(f"a frame could not be written ({error})") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mpm.io.description import DTYPES
 from mpm.io.hdf5 import Dataset, File, Group
 from mpm.io.hdf5_bytes import refuse
 from mpm.solver import derived
+from mpm.solver.changes import Change, restored
 from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]
@@ -97,6 +98,7 @@ class Reader:
         for name, array in arrays.items():
             if array.dtype.name not in DTYPES:
                 refuse(f"the array {_check.shown(name)} of the scene has the type {array.dtype}")
+        self.changes = _changes(own)
         self.scene = _json(own.dataset("scene")), {name: array.rows() for name, array in arrays.items()}
 
     def _count_particles(self, root: Group, frames: int) -> Array:
@@ -230,6 +232,25 @@ def _totals(own: Group, frames: int) -> dict[str, Array]:
     if {"time", "energy"} & columns.keys():
         refuse("the totals do not fit their names")
     return {name: rows[:, of] for name, of in columns.items()}
+
+
+def _changes(own: Group) -> tuple[Change, ...]:
+    """What was changed while the run was recorded; nothing in older files."""
+    if "changes" not in own.members:
+        return ()
+    text = own.dataset("changes").rows()
+    if text.dtype != np.uint8 or text.ndim != 1:
+        refuse("its changes are no text")
+    lines = text.tobytes().split(b"\n")[:-1]  # the last is empty, or cut off
+    return understood_changes(lines)
+
+
+def understood_changes(lines: Iterable[bytes | Any]) -> tuple[Change, ...]:
+    """Changes of a run from JSON, or what JSON has given."""
+    try:
+        return restored([json.loads(line) if isinstance(line, bytes) else line for line in lines])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FileFormatError(f"is damaged: a change makes no sense ({error})") from None
 
 
 def check_description(said: Any) -> Mapping[str, Any]:

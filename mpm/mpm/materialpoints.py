@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -81,6 +81,19 @@ class MaterialPoints(Populated, abstract=True):
             np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
         if material._varies:
             self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _admit_material(self, material: Material) -> None:
+        numerics.refuse_material(self._numerics, material)
+
+    def _take_material(self, index: int, material: Material, bodies: Mapping[str, _scene.Body]) -> None:
+        before = self._materials[index]
+        self._materials[index] = material
+        self._indices = {one: k for k, one in enumerate(self._materials)}
+        numbers = self._material_of_bodies()
+        for k, part in enumerate(self._parts):
+            if isinstance(part, Part) and numbers.get(part.name) == index and part.body.material == before:
+                body = bodies.get(part.name) or replace(part.body, material=material)
+                self._parts[k] = replace(part, body=body)
 
     def _vacant(self, material: Material) -> int | None:
         """The index of an equal material without particles: each rigid body is a material of the core."""

@@ -23,7 +23,7 @@ from mpm.mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.scene import scene as _scene
 from mpm.scene import walls
 from mpm.scene.colliders import Prepared, place, prepare, refuse_restitution, warn_of_thin_or_missing
-from mpm.scene.settings import Setting, changed_scene, of_scene
+from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format
 from mpm.solver.particles import NOT_KEPT, no_owner
@@ -353,7 +353,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             own = [one for one in own if one.key != "particles_per_cell"]
         unused = numerics.unused_by_bodies(self._scene)
         own = [one for one in own if one.key not in unused]
-        return (*of_scene(self._scene), *own)
+        return (*of_scene(self._scene), *of_contacts(self._scene), *own)
 
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         """Without changes it starts with the same particles as this one; it lacks bodies that were added later."""

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -290,22 +290,36 @@ def place(
     """Hand colliders to a core that has `first` of them; `held`: at rest where they are at that time [s]."""
     placed = []
     for index, one in enumerate(prepared, first):
-        collider, motion = one.collider, one.motion if held is None else one.held(held)
-        core.add_collider(
-            collider.name,
-            collider.contact,
-            collider.friction,
-            collider.restitution,
-            one.nodes,
-            one.numbers,
-            [*one.reference.tolist(), 0.0][:3],
-            motion.kind,
-            motion.vector,
-            motion.frequency,
-            np.zeros((0, 7)) if motion.keys is None else motion.keys,
-        )
+        core.add_collider(*_arguments(one, one.motion if held is None else one.held(held)))
         placed.append(Placed(core, index, one, _digest(one)))
     return placed
+
+
+def placed_again(
+    placed: Placed, collider: Collider, lower: FloatArray, upper: FloatArray, dx: float
+) -> Placed:
+    """Hand a core another friction or motion of a collider that it has; `dx` as in `prepare`."""
+    prepared = prepare(collider, lower, upper, dx)
+    cast(_core.Core, placed.core).set_collider(*_arguments(prepared, prepared.motion))
+    return Placed(placed.core, placed.index, prepared, _digest(prepared))
+
+
+def _arguments(one: Prepared, motion: _motion.Prescription) -> tuple[Any, ...]:
+    """A collider as the core takes it."""
+    collider = one.collider
+    return (
+        collider.name,
+        collider.contact,
+        collider.friction,
+        collider.restitution,
+        one.nodes,
+        one.numbers,
+        [*one.reference.tolist(), 0.0][:3],
+        motion.kind,
+        motion.vector,
+        motion.frequency,
+        np.zeros((0, 7)) if motion.keys is None else motion.keys,
+    )
 
 
 def distance_of(posed: Sequence[Placed], name: str, x: npt.ArrayLike, dimension: int) -> FloatArray:

@@ -302,6 +302,7 @@ class Scene(Collides, _check.Strict):
     __slots__ = (
         "_bodies",
         "_body_force",
+        "_changes",
         "_colliders",
         "_emitters",
         "_gravity",
@@ -346,6 +347,7 @@ class Scene(Collides, _check.Strict):
         self._colliders: list[Collider] = []
         self._emitters: list[Emitter] = []
         self._kept = False
+        self._changes: tuple[Any, ...] = ()  # those of the run of a simulation that keeps it
 
     @property
     def dimension(self) -> int:

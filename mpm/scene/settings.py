@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
+
 from mpm.base import _check
 from mpm.base.setting import Setting
 from mpm.materials.laws import Material
+from mpm.motion import Velocities
 from mpm.scene import bodysettings, walls
+from mpm.scene.colliders import Collider
 from mpm.scene.scene import Scene
 
-__all__ = ["Setting", "changed_scene", "named_changes", "of_scene"]
+__all__ = ["Setting", "changed_scene", "named_changes", "of_contacts", "of_scene"]
 
 ALL = "body"  # stands for every body in the names of `named_changes`
 VECTORS = {"position": "", "velocity": "v"}  # with what their components' names begin, before the axis
@@ -78,9 +82,34 @@ def _of_domain(scene: Scene) -> list[Setting]:
     return found
 
 
+def of_contacts(scene: Scene) -> tuple[Setting, ...]:
+    """The friction of walls and colliders that may have it, and the speeds of colliders at constant speeds."""
+    meaning = "friction coefficient of Coulomb"
+    found = [
+        Setting(f"friction {face}", "Walls", f"{face} friction", "", wall.friction, low=0, meaning=meaning)
+        for face, wall in scene.walls.items()
+        if wall.contact in walls.FRICTIONAL
+    ]
+    for number, collider in enumerate(scene.colliders):
+        group, start = f"Collider · {collider.name}", f"collider {number}"
+        if collider.contact in walls.FRICTIONAL:
+            found.append(
+                Setting(f"{start} friction", group, "friction", "", collider.friction, low=0, meaning=meaning)
+            )
+        speeds = Velocities._speeds(collider.motion, scene.dimension)
+        if speeds is None or collider.shape._only_collides:
+            continue
+        for axis, value in zip("xyz", speeds[0].tolist(), strict=False):
+            found.append(Setting(f"{start} v{axis}", group, f"v{axis}", "m/s", value))
+        if speeds[1] is not None:
+            found.append(Setting(f"{start} turn", group, "angular velocity", "rad/s", speeds[1]))
+    return tuple(found)
+
+
 def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
     """A copy with some settings changed, and all else as it is."""
     made = copy.copy(scene)
+    made._changes = ()  # a new run
     _change_domain(made, scene, changes)
     gravity = scene.gravity.copy()
     for axis, name in enumerate("xyz"[: scene.dimension]):
@@ -91,11 +120,28 @@ def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
         prefix = f"material {number} "
         new = {key.removeprefix(prefix): v for key, v in changes.items() if key.startswith(prefix)}
         materials[material] = material._replaced(cast(Any, new))
+    made._colliders = [
+        _changed_collider(one, number, scene.dimension, changes) for number, one in enumerate(scene.colliders)
+    ]
     made._bodies = [
         replace(bodysettings.changed(body, number, changes), material=materials[body.material])
         for number, body in enumerate(scene.bodies)
     ]
     return made
+
+
+def _changed_collider(collider: Collider, number: int, d: int, changes: Mapping[str, Any]) -> Collider:
+    """A collider with another friction and other speeds; speeds that a run has changed hold from the beginning."""
+    start = f"collider {number} "
+    new = {key.removeprefix(start): value for key, value in changes.items() if key.startswith(start)}
+    if "friction" in new:
+        collider = replace(collider, friction=new.pop("friction"))
+    speeds = Velocities._speeds(collider.motion, d)
+    if speeds is None or not (new or isinstance(collider.motion, Velocities)):
+        return collider
+    velocity = [new.get(f"v{axis}", value) for axis, value in zip("xyz", speeds[0].tolist(), strict=False)]
+    moves = Velocities._changed(collider.motion, 0.0, np.array(velocity), new.get("turn"), d)
+    return replace(collider, motion=moves)
 
 
 def named_changes(scene: Scene, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,12 +205,13 @@ def _change_domain(made: Scene, scene: Scene, changes: Mapping[str, Any]) -> Non
         for name, corner in (("lower", scene.lower), ("upper", scene.upper))
     )
     contacts = {face: changes.get(f"wall {face}", wall.contact) for face, wall in scene.walls.items()}
+    friction = {face: changes.get(f"friction {face}", wall.friction) for face, wall in scene.walls.items()}
     changed = {
         face: wall
-        if contacts[face] == wall.contact
+        if contacts[face] == wall.contact and friction[face] == wall.friction
         else walls.Wall(
             contacts[face],
-            friction=wall.friction if contacts[face] in walls.FRICTIONAL else 0.0,
+            friction=friction[face] if contacts[face] in walls.FRICTIONAL else 0.0,
             restitution=wall.restitution if contacts[face] == walls.REBOUNDING else 0.0,
         )
         for face, wall in scene.walls.items()

@@ -144,6 +144,11 @@ class Populated(SolverBase, abstract=True):
                     self._filled(body, emitter.velocity * max(0.0, now - due))
                 number += 1
 
+    def _material_of_bodies(self) -> dict[str, int]:
+        material = self.particles._copy("material")
+        rows = {part.name: self.rows(part.name) for part in self._parts}
+        return {name: int(material[one.start]) for name, one in rows.items() if one.stop > one.start}
+
     def _lefts(self) -> list[int]:
         """How many particles are left of each body."""
         if self._core.particles == sum(part.particles for part in self._parts):

@@ -38,7 +38,9 @@ from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
 
 if TYPE_CHECKING:
+    from mpm.scene.scene import Body
     from mpm.scene.settings import Setting
+    from mpm.solver.changes import Change
     from mpm.solver.core import Core
     from mpm.solver.state import State
 
@@ -70,6 +72,8 @@ class SolverBase(Run, Collides):
     _resolution: ClassVar[str] = ""
     """The attribute that is its resolution [m]; without one, it takes no colliders between steps."""
     _looks: ClassVar[type[Any] | None] = None
+    _rubs: ClassVar[bool] = True
+    """Whether its walls and colliders may have friction."""
     _instead: ClassVar[Mapping[str, str]] = {
         "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
         "subtract it from sim.particles.x",
@@ -452,6 +456,77 @@ class SolverBase(Run, Collides):
         for placed in self._colliders:
             digest.update(placed.digest)
         return digest
+
+    # ---- changes of what is simulated --------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> dict[str, float | tuple[float, ...]]:
+        """What `set` can change, with its present value: ``"gravity"``, ``"slope.cohesion"``, …"""
+        from mpm.solver import altering
+
+        known = altering.parameters(self) if hasattr(self._core, "set_gravity") else {}
+        return {name: one.value for name, one in known.items()}
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What `set` has changed so far: (step, time [s], name, value) each. Checkpoints and copies keep them.
+
+        >>> for step, _, name, value in sim.changes:  # doctest: +SKIP
+        ...     other.step(step - other.steps)
+        ...     other.set(name, value)
+        """
+        return self._scene._changes
+
+    @_check.options
+    def set(self, name: str, value: float | npt.ArrayLike) -> None:
+        """Change a parameter between two steps; the state stays as it is, and the next step takes the new value.
+
+        `changes` notes it with the step and the time. A run of whole steps with the same changes at the same steps has
+        the same bits. An automatic dt follows; a fixed dt above the new bound raises in the next step. Energies jump
+        where a modulus or gravity does.
+
+        Parameters
+        ----------
+        name : str
+            One of `parameters`:
+
+            - ``"gravity"`` (d,) [m/s²], or a component, ``"gravity.y"``; a gravity that is a function acts besides;
+            - a parameter of a body's material, ``"slope.cohesion"``, ``"left, right.E"`` of bodies that have one
+              material, or ``"body.E"`` for every body. Not the density, nor what varies over the body or is in the
+              state of its particles;
+            - the friction of a wall or collider that may have it, ``"y-.friction"``, ``"walls.friction"``,
+              ``"plow.friction"``;
+            - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s],
+              ``"drum.angular_velocity"`` [rad/s]. Its motion becomes `mpm.motion.Velocities`.
+        value : float or array_like
+            In the range of the argument that it replaces.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such parameter, the value is not allowed, bodies that are not meant have the same material, or
+            a recording is open, which states how colliders move. Nothing has changed.
+        BusyError
+            Another thread is running this simulation.
+        """
+        from mpm.solver import altering
+
+        altering.set_value(self, name, value)
+
+    def _material_of_bodies(self) -> dict[str, int]:
+        """The index of the material of each body that has particles."""
+        return {}
+
+    def _material(self, index: int) -> Material:
+        """A material as bodies have it."""
+        return self.materials[index]
+
+    def _admit_material(self, material: Material) -> None:
+        """Raise for parameters that it cannot have."""
+
+    def _take_material(self, index: int, material: Material, bodies: Mapping[str, Body]) -> None:
+        """The core has other parameters of a material, and so have bodies of the scene."""
+        raise NotImplementedError
 
     def _posed(self) -> list[Placed]:
         """The colliders as they are now."""

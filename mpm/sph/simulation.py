@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
 from mpm.io.description import listing, mapping
 from mpm.io.kept import Kept
+from mpm.materials import Fluid
 from mpm.materials.laws import Material
 from mpm.sampling import sampling
 from mpm.scene import scene as _scene
@@ -439,6 +440,7 @@ class Simulation(Populated, Solver, kind="sph"):
     def _settings(self) -> tuple[settings.Setting, ...]:
         """Without the material's tension, which that of the simulation replaces."""
         of_scene = [one for one in settings.of_scene(self._scene) if one.key != "material 0 tension"]
+        of_scene += [one for one in settings.of_contacts(self._scene) if "friction" not in one.key]
         own = self._numerics.settings()
         if not self._fluid.viscosity:
             own = [one for one in own if one.key not in numerics.OF_VISCOSITY]
@@ -470,6 +472,23 @@ class Simulation(Populated, Solver, kind="sph"):
     def dtype(self) -> str:
         """``"float64"`` or ``"float32"``."""
         return self._numerics.dtype
+
+    _rubs = False
+
+    def _material_of_bodies(self) -> dict[str, int]:
+        return dict.fromkeys([body.name for body in self._scene.bodies], 0) | super()._material_of_bodies()
+
+    def _material(self, index: int) -> Material:
+        return self._fluid
+
+    def _take_material(self, index: int, material: Material, bodies: Mapping[str, _scene.Body]) -> None:
+        before = repr(self.materials[0])
+        self._fluid = cast(Fluid, material)
+        now = repr(self.materials[0])
+        self._parts = [
+            part if isinstance(part, Gone) else replace(part, text=part.text.replace(before, now))
+            for part in self._parts
+        ]
 
     @property
     def materials(self) -> tuple[Material, ...]:

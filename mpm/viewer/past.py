@@ -46,6 +46,7 @@ class Kept:
         self.dimension, self.quantities = state.dimension, run.quantities
         self._mesh, self._at, self._kind_names = run._cells(), run._posed(), run._kinds()
         self._parts: list[Any] = list(getattr(run, "_parts", ()))
+        self._spans = dict(run._bodies())
         self._laws: list[Material] = list(run.materials)
         self.nbytes = 0
         with np.errstate(over="ignore"):
@@ -118,6 +119,9 @@ class Kept:
 
     def _kinds(self) -> tuple[str, ...]:
         return self._kind_names
+
+    def _bodies(self) -> Mapping[str, tuple[int, int]]:
+        return self._spans
 
     def _missing(self, name: str) -> str:
         return self._run._missing(name)

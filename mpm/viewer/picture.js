@@ -45,9 +45,11 @@ in vec4 color;
 in float beyond;
 in highp vec3 place;
 uniform bool disc, shaded, faceted;
+uniform highp float relief; // by how much the middle of a disc is nearer than its rim, as a depth
 out vec4 pixel;
 void main() {
   highp vec3 across = cross(dFdx(place), dFdy(place)); // towards the eye
+  gl_FragDepth = gl_FragCoord.z;
   if (beyond > 0.0) discard;
   pixel = color;
   if (faceted) pixel.rgb *= 0.66 + 0.4 * max(0.0, dot(vec3(-0.42, 0.72, 0.55), across) / max(length(across), 1e-30));
@@ -55,7 +57,10 @@ void main() {
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float far = dot(at, at);
   if (far > 1.0) discard;
-  if (shaded) pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
+  if (!shaded) return;
+  // Spheres: those that touch meet in a line, as spheres do.
+  pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
+  gl_FragDepth = gl_FragCoord.z - relief * sqrt(1.0 - far);
 }`;
 
 const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
@@ -80,6 +85,9 @@ class Picture {
     this.onChange = onChange;
     this.onTurn = () => {};
     this.onFit = () => {}; // the fields have changed
+    this.bodies = new Map(); // by name: { hidden, ink }, where a body is not as all
+    this.onGrip = () => false; // is there something to drag at this place of the page?
+    this.onDrag = () => {};
     this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
@@ -257,7 +265,7 @@ class Picture {
       if (far > radius * radius) continue;
       if (cut && cut.sign * (lower[cut.axis] + (size[cut.axis] * point[4 * i + cut.axis]) / 65535 - cut.at) > 0) continue;
       const merit = this.flat ? -far : near;
-      if (merit > best) [best, found] = [merit, i];
+      if (merit > best && !(this.bodies.size && this.hides(i))) [best, found] = [merit, i];
     }
     return found;
   }
@@ -291,14 +299,16 @@ class Picture {
     this.runs.forEach((run, k) => {
       const left = Math.round((k % this.across) * wide), below = Math.round((this.down - 1 - Math.floor(k / this.across)) * high);
       for (const set of ["viewport", "scissor"]) gl[set](left, below, Math.round(wide), Math.round(high));
-      gl.uniform1f(this.at("pointSize"), Math.max(1.5 * ratio, 1.25 * run.spacing * perMetre));
-      this.drawRun(this.parts.slice(place[0], place[0] + run.parts), place[1], dark);
+      const size = Math.max(1.5 * ratio, 1.25 * run.spacing * perMetre);
+      gl.uniform1f(this.at("pointSize"), size);
+      gl.uniform1f(this.at("relief"), (0.25 * size / perMetre) / Math.hypot(...state.box.size) / 2);
+      this.drawRun(this.parts.slice(place[0], place[0] + run.parts), place[1], dark, run.bodies);
       for (let i = 0; i < run.parts; i++) place[1] += this.parts[place[0]++][1];
     });
   }
 
   // A run into the field that is set: parts of the frame, the first of which begins at a vertex.
-  drawRun(parts, first, dark) {
+  drawRun(parts, first, dark, bodies) {
     const gl = this.gl;
     this.hide(null);
     this.use(this.buffers.domain);
@@ -317,10 +327,9 @@ class Picture {
       if (name === "triangles" || name === "surface") {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
-        gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
         gl.uniform1i(this.at("disc"), 0);
         gl.uniform1i(this.at("faceted"), this.flat ? 0 : 1);
-        gl.drawArrays(gl.TRIANGLES, first, count);
+        this.drawBodies(gl.TRIANGLES, first, count, bodies, name === "surface" ? 2 : 1);
         gl.uniform1i(this.at("faceted"), 0);
         gl.enable(gl.BLEND);
       } else if (name === "points" && hidden) {
@@ -328,15 +337,34 @@ class Picture {
       } else if (name === "points") {
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
-        gl.uniform4f(this.at("ink"), 0, 0, 0, 0);
         gl.uniform1i(this.at("disc"), 1);
-        gl.drawArrays(gl.POINTS, first, count);
+        this.drawBodies(gl.POINTS, first, count, bodies, 1);
         gl.enable(gl.BLEND);
       } else this.lines(inks[name], first, count);
       first += count;
     }
     if (!this.flat) this.veil(dark ? SURFACE.dark : SURFACE.light);
     this.hide(null);
+  }
+
+  // Vertices of all bodies, one after the other: [name, points, faces] each, by the colour scale or in a colour of its own.
+  drawBodies(mode, first, count, bodies, which) {
+    const gl = this.gl;
+    for (const body of bodies.length ? bodies : [["", count, count]]) {
+      const own = this.bodies.get(body[0]) || {};
+      gl.uniform4fv(this.at("ink"), own.ink ? [...own.ink, 1] : [0, 0, 0, 0]);
+      if (!own.hidden && body[which]) gl.drawArrays(mode, first, body[which]);
+      first += body[which];
+    }
+  }
+
+  // Is the vertex of a picture of one run that of a hidden body?
+  hides(vertex) {
+    for (const [name, count] of this.runs[0].bodies) {
+      if (vertex < count) return Boolean(this.bodies.get(name)?.hidden);
+      vertex -= count;
+    }
+    return false;
   }
 
   // In 2-D: filled, below the particles.
@@ -388,15 +416,20 @@ class Picture {
 
   listen() {
     const canvas = this.canvas;
-    let last = null;
+    let last = null, gripped = false;
     canvas.addEventListener("pointerdown", (event) => {
       last = [event.clientX, event.clientY];
       canvas.setPointerCapture(event.pointerId);
+      gripped = Boolean(this.state) && this.onGrip(event.offsetX, event.offsetY);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!last || !this.state) return;
       const [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
       last = [event.clientX, event.clientY];
+      if (gripped) {
+        this.onDrag(dx, dy);
+        return;
+      }
       if (this.flat || event.shiftKey || event.buttons & 2) {
         this.shift = [this.shift[0] + dx, this.shift[1] + dy];
       } else {

@@ -3,7 +3,7 @@
 const SCREENSHOT_INK = { light: "#1f2733", dark: "#e4e9f0" };
 
 // `canvas` has just been drawn, in this task: WebGL does not keep it longer.
-function composed(canvas, { colors, marks, label, labels, across, down, time, dark, background }) {
+function composed(canvas, over, { colors, marks, label, labels, across, down, time, dark, background }) {
   const made = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
   const pen = made.getContext("2d"), font = "12px system-ui, sans-serif";
   pen.font = font;
@@ -13,6 +13,7 @@ function composed(canvas, { colors, marks, label, labels, across, down, time, da
   pen.fillStyle = background;
   pen.fillRect(0, 0, made.width, made.height);
   pen.drawImage(canvas, 0, 0);
+  pen.drawImage(over, 0, 0); // the axes, and the plane of a cut
   pen.scale(ratio, ratio);
   pen.font = font;
   const width = canvas.width / ratio, height = Math.min(150, made.height / ratio - 60), top = 40, left = width + 6;

@@ -8,6 +8,7 @@ FOLDER = Path(__file__).parent
 SCRIPTS = (
     "picture.js",
     "eye.js",
+    "bodies.js",
     "probe.js",
     "chart.js",
     "compare.js",

@@ -30,7 +30,8 @@ from mpm.scene.settings import Setting
 from mpm.solver import derived
 from mpm.solver.source import Running, Series, Source, is_source
 from mpm.solver.state import State
-from mpm.viewer import compared, frames, outlines, probe
+from mpm.viewer import compared, frames, livesettings, outlines, probe
+from mpm.viewer.bodies import bodies_of, by_body, choices
 from mpm.viewer.pace import FASTEST, FPS, clamped, natural_span
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.past import is_present
@@ -42,6 +43,7 @@ from mpm.viz.facets import Skin
 Message = dict[str, Any]
 Send = Callable[[Message, Sequence[memoryview]], None]
 
+OF_VIEWER = ("span", "threads")  # settings that change no simulation
 LINES = ("particles", "grid")  # lines show velocities of particles or of the grid
 
 FRAMES = 1_000_000  # the most that a page goes on or back at once
@@ -93,6 +95,7 @@ class Session:
         self._speed, self._loops = 1.0, False
         self._span, self._base = 0.0, FPS  # time per frame [s]; frames per second, where a run is shown
         self._settings: tuple[Setting, ...] = ()
+        self._names: dict[str, tuple[str, ...]] = {}  # of parameters that change in the run, by setting
         self._changes: dict[str, Any] = {}
         self._recording: Recording | None = None
         self._lines = dict.fromkeys(LINES, False)
@@ -204,6 +207,12 @@ class Session:
         elif key == "threads":
             for run in (self._running, *(self._compared.runs if self._compared is not None else ())):
                 run.threads = int(cast(float, checked))
+        elif key in self._names and self._compared is None:
+            self._source.seek(self._source.count - 1)
+            run = self._running
+            livesettings.change(run, setting.key, self._names[setting.key], cast(float, checked))
+            self._settings, self._names = run._settings(), livesettings.names(run)
+            self._posed, self._frame_due = None, True
         elif checked == next(s.value for s in self._settings if s.key == key):
             self._changes.pop(setting.key, None)
         else:
@@ -406,6 +415,7 @@ class Session:
     def _begin_simulation(self, color: str | None) -> None:
         """Begin a new simulation: find its settings."""
         self._settings = () if self._live is None else self._live.simulation._settings()
+        self._names = {} if self._live is None else livesettings.names(self._live.simulation)
         self._changes = {}
         self._base = FPS
         if self._live is not None:
@@ -540,12 +550,15 @@ class Session:
         ]
         parts = [part for picture in pictures for part in picture.items()]
         now = states[0]
+        bodies = [
+            bodies_of(one, state, self._faces(one)) for one, state in zip(source.shown, states, strict=True)
+        ]
         message = {
             "type": "frame",
             "parts": [[name, len(vertices)] for name, vertices in parts],
             "runs": [
-                {"parts": len(picture), "spacing": spacing}
-                for picture, spacing in zip(pictures, self._spacings, strict=True)
+                {"parts": len(picture), "spacing": spacing, "bodies": found}
+                for picture, spacing, found in zip(pictures, self._spacings, bodies, strict=True)
             ],
             "particles": sum(len(state.fields["x"]) for state in states),
             "time": now.time,
@@ -583,10 +596,15 @@ class Session:
         else:
             parts = {"points": points}
             if cells is not None:
-                parts["surface"] = points[self._skin.of(cells).ravel()]
+                parts["surface"] = points[cast(frames.Array, self._faces(one)).ravel()]
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(self._box, starts, v, self._fastest)
         return parts
+
+    def _faces(self, one: Source) -> frames.Array | None:
+        """The triangles of the surface of a mesh in space, one body after the other."""
+        cells = one._cells() if one.dimension == 3 else None
+        return None if cells is None else by_body(one, self._skin.of(cells))
 
     def _state(self) -> Message:
         """The contents of all panels."""
@@ -611,6 +629,7 @@ class Session:
                 for name, there in zip(LINES, (self._has_velocities(), self._has_grid()), strict=True)
                 if there
             ],
+            "bodies": choices(now),
             "box": {"lower": self._box.lower.tolist(), "size": self._box.size.tolist()},
             "domain": {"lower": scene.lower.tolist(), "upper": scene.upper.tolist()},
             "up": view.order[-1],
@@ -686,6 +705,7 @@ class Session:
             "value": self._changes.get(setting.key, setting.value),
             "allowed": setting.allowed,
             "changed": setting.key in self._changes,
+            "live": setting.key in (*OF_VIEWER, *(() if self._compared is not None else self._names)),
         }
 
 

@@ -21,6 +21,7 @@ const MARKUP = `
   </div>
   <div class="mpm-stage">
     <canvas class="mpm-picture" tabindex="0" aria-label="Particles"></canvas>
+    <canvas class="mpm-over" aria-hidden="true"></canvas>
     <div class="mpm-scale"><b></b><i></i><ol></ol></div>
     <div class="mpm-runs" hidden></div>
     <div class="mpm-ring" hidden></div>
@@ -44,6 +45,10 @@ const MARKUP = `
     <label>Hide <select data-part="cut" aria-label="Hide"></select></label>
     <input data-part="depth" type="range" min="0" max="100" value="50" aria-label="Plane" disabled>
   </div>
+  <details class="mpm-bodies" data-part="bodies" hidden>
+    <summary>Bodies</summary>
+    <div data-part="bodylist"></div>
+  </details>
   <div class="mpm-bar mpm-ticks"><span class="mpm-status"></span></div>
   <div class="mpm-energy">
     <div class="mpm-legend"><select data-send="curve" aria-label="Curve"></select><span data-part="legend"></span></div>
@@ -105,6 +110,7 @@ function render({ model, el }) {
   const probe = new Probe(picture, find(".mpm-card"), find(".mpm-ring"),
     (vertex, pinned) => tell({ type: "probe", vertex, pinned }));
   const eye = new Eye(picture, find, redraw);
+  const bodies = new Bodies(find, picture, redraw);
   const chart = new Chart(find(".mpm-chart"));
   const playbar = new Playbar(find, send);
   const comparison = new Comparison(find, picture, send, fail);
@@ -133,6 +139,7 @@ function render({ model, el }) {
     const lift = (color, k) => color.map((value) => (dark ? value + (1 - k / 5) * 0.3 * (1 - value) : value));
     const shades = state.stops.map((stop, k) => lift(fromHex(stop), k));
     picture.draw(dark, shades, background);
+    eye.draw(dark);
     probe.place();
     probe.look();
     colors = shades.map((color) => `rgb(${color.map((value) => Math.round(255 * value))})`);
@@ -202,7 +209,7 @@ function render({ model, el }) {
     const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
     const labels = state.comparison ? state.comparison.labels : [];
     const { across, down } = picture, background = drawnOn;
-    return composed(stage, { colors, marks: marks(low, high), label, labels, across, down, time: frame.time, dark, background });
+    return composed(stage, find(".mpm-over"), { colors, marks: marks(low, high), label, labels, across, down, time: frame.time, dark, background });
   }
 
   function save() {
@@ -257,6 +264,7 @@ function render({ model, el }) {
     curve = [...message.curve];
     picture.show(message);
     eye.show();
+    bodies.show(message);
     root.classList.toggle("mpm-only-replay", !message.simulation);
     root.classList.toggle("mpm-comparing", Boolean(message.comparison));
     showSettings(before);
@@ -323,7 +331,7 @@ function render({ model, el }) {
   // ---- settings: built anew only if there are others, so that a field keeps the cursor ----
 
   function showSettings(before) {
-    const keys = (of) => JSON.stringify([of.replay?.summary, of.settings.map(({ key, group, unit, choices }) => [key, group, unit, choices])]);
+    const keys = (of) => JSON.stringify([of.replay?.summary, of.settings.map(({ key, group, unit, choices, live }) => [key, group, unit, choices, live])]);
     const form = part("settings");
     if (!before || keys(before) !== keys(state)) form.replaceChildren(...(state.replay ? facts() : groups()));
     for (const setting of state.settings) {
@@ -347,13 +355,15 @@ function render({ model, el }) {
   }
 
   function groups() {
-    const names = [...new Set(state.settings.map((setting) => setting.group))];
-    return names.map((name) => {
+    const names = [...new Set(state.settings.map((setting) => setting.group))], note = document.createElement("p");
+    note.className = "mpm-facts mpm-note";
+    note.textContent = "↺ takes effect with Reset; other values change the run";
+    return [note, ...names.map((name) => {
       const group = document.createElement("fieldset"), title = document.createElement("legend");
       title.textContent = name;
       group.append(title, ...state.settings.filter((setting) => setting.group === name).map(field));
       return group;
-    });
+    })];
   }
 
   function field(setting) {
@@ -367,7 +377,9 @@ function render({ model, el }) {
     label.classList.toggle("mpm-choice", listed);
     input.dataset.key = setting.key;
     input.setAttribute("aria-label", setting.name);
-    label.title = [setting.meaning, setting.allowed].filter(Boolean).join("; ");
+    const when = setting.live ? "" : "takes effect with Reset";
+    label.title = [setting.meaning, setting.allowed, when].filter(Boolean).join("; ");
+    label.classList.toggle("mpm-later", !setting.live);
     label.append(name, input, unit);
     if (listed) {
       input.addEventListener("change", () => send("set", { key: setting.key, value: input.value }));
