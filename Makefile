@@ -139,7 +139,7 @@ browser:
 
 drive-browser: $(VENV)/installed-browser
 	$(BUILD)
-	$(PYTEST) -m browser tests/test_browser.py tests/test_viewer_page.py tests/test_viewer_tools.py tests/test_viewer_tabs.py $(ARGS)
+	$(PYTEST) -m browser tests/test_browser.py tests/test_viewer_page.py tests/test_viewer_play.py tests/test_viewer_tools.py tests/test_viewer_tabs.py $(ARGS)
 
 bench: $(VENV)/installed-demo
 	$(BUILD)

@@ -100,6 +100,7 @@ def opened(chromium):
         )
         pages.append(page)
         page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
         page.set_default_timeout(1000 * PATIENCE)
         return Page(page, source, **options)
 

@@ -16,14 +16,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.source]
 
 
 def pixels(page):
-    """The picture on the screen, (height, width, 3)."""
+    """The picture on the screen, (height, width, 3), without axes and the plane of a cut over it."""
     from PIL import Image
 
     page.until(lambda: True, "")
+    over = page.viewer.locator(".mpm-over")
+    over.evaluate("element => { element.style.visibility = 'hidden'; }")
     page.page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
     data = page.viewer.locator(".mpm-picture").screenshot()
+    over.evaluate("element => { element.style.visibility = ''; }")
     return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
 

@@ -57,15 +57,23 @@ void main() {
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float far = dot(at, at);
   if (far > 1.0) discard;
-  if (!shaded) return;
-  // Spheres: those that touch meet in a line, as spheres do.
-  pixel.rgb *= 0.62 + 0.46 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, sqrt(1.0 - far))));
-  gl_FragDepth = gl_FragCoord.z - relief * sqrt(1.0 - far);
+  // As in pictures, see discs.py. In the plane, each place has the colour of the nearest particle; in space, spheres
+  // that touch meet in a line.
+  float height = sqrt(1.0 - far);
+  if (shaded) {
+    pixel.rgb *= 0.5 + 0.58 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, height)));
+    gl_FragDepth = gl_FragCoord.z - relief * height;
+  } else {
+    pixel.rgb *= 0.86 + 0.14 * height;
+    gl_FragDepth = 0.4 * far;
+  }
 }`;
 
 const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
 const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
 const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
+
+const NAME = 20; // pixels of the page for the name of a run
 
 // How many fields there are beside and below one another for some runs, each `shape` times as wide as high: those in
 // which the runs are largest.
@@ -221,7 +229,8 @@ class Picture {
   fitting() {
     // In 3-D from any side, so that turning does not zoom.
     const round = 0.92 * Math.hypot(...this.extent), [wide, high] = this.flat ? this.extent : [round, round];
-    return 0.93 * Math.min(this.canvas.width / this.across / wide, this.canvas.height / this.down / high);
+    const room = this.runs.length > 1 ? 2 * NAME * this.ratio() : 0; // above and below, as the domain is in the middle
+    return 0.93 * Math.min(this.canvas.width / this.across / wide, (this.canvas.height / this.down - room) / high);
   }
 
   // Where a point [m] is in the first field: pixels of the page from the left and the top, and metres towards the eye.
@@ -239,7 +248,7 @@ class Picture {
   // Pixels of the page per particle.
   diameter() {
     const spacing = this.runs.length ? this.runs[0].spacing : 0;
-    return Math.max(1.5, (1.25 * spacing * this.fitting() * this.zoom) / this.ratio());
+    return Math.max(1.5, (this.state.cover * spacing * this.fitting() * this.zoom) / this.ratio());
   }
 
   // The vertex of the particle at a place of the page, in 3-D the nearest to the eye; null where there is none.
@@ -299,9 +308,9 @@ class Picture {
     this.runs.forEach((run, k) => {
       const left = Math.round((k % this.across) * wide), below = Math.round((this.down - 1 - Math.floor(k / this.across)) * high);
       for (const set of ["viewport", "scissor"]) gl[set](left, below, Math.round(wide), Math.round(high));
-      const size = Math.max(1.5 * ratio, 1.25 * run.spacing * perMetre);
+      const size = Math.max(1.5 * ratio, state.cover * run.spacing * perMetre);
       gl.uniform1f(this.at("pointSize"), size);
-      gl.uniform1f(this.at("relief"), (0.25 * size / perMetre) / Math.hypot(...state.box.size) / 2);
+      gl.uniform1f(this.at("relief"), (0.5 * size / perMetre) / Math.hypot(...state.box.size) / 2);
       this.drawRun(this.parts.slice(place[0], place[0] + run.parts), place[1], dark, run.bodies);
       for (let i = 0; i < run.parts; i++) place[1] += this.parts[place[0]++][1];
     });
@@ -336,9 +345,10 @@ class Picture {
         // nothing
       } else if (name === "points") {
         gl.disable(gl.BLEND);
-        if (!this.flat) gl.enable(gl.DEPTH_TEST);
+        gl.enable(gl.DEPTH_TEST);
         gl.uniform1i(this.at("disc"), 1);
         this.drawBodies(gl.POINTS, first, count, bodies, 1);
+        if (this.flat) gl.disable(gl.DEPTH_TEST);
         gl.enable(gl.BLEND);
       } else this.lines(inks[name], first, count);
       first += count;

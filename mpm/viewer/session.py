@@ -36,7 +36,7 @@ from mpm.viewer.pace import FASTEST, FPS, clamped, natural_span
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.past import is_present
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label, thin
-from mpm.viz import camera
+from mpm.viz import camera, render
 from mpm.viz import color as _color
 from mpm.viz.facets import Skin
 
@@ -634,6 +634,7 @@ class Session:
             "domain": {"lower": scene.lower.tolist(), "upper": scene.upper.tolist()},
             "up": view.order[-1],
             "falls_up": bool(scene.gravity[view.order[-1]] > 0),
+            "cover": 2 * render.COVER[len(scene.lower)],
             "eye": [camera.AZIMUTH, camera.ELEVATION],
             "curve": self._curve[::stride],
             "curveName": self._curve_name,
