@@ -390,10 +390,19 @@ class Simulation(Core):
     def __init__(self, **options: Any) -> None:
         """By the rows of `options` for all methods and for ``"mpm"``."""
     def add_particles(
-        self, x: Any, v: Any, C: Any | None, F: Any | None, volume: Any, mass: Any, material: int
+        self,
+        x: Any,
+        v: Any,
+        C: Any | None,
+        F: Any | None,
+        volume: Any,
+        mass: Any,
+        material: int,
+        left: int = 0,
     ) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
-        density of the grid."""
+        density of the grid. `left` more particles of the body follow in further calls, and all of them are there after
+        the last one, whose `left` is 0; another call between them, or an error, drops what came before."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
     def snapshot(self) -> dict[str, bytes]:

@@ -107,7 +107,7 @@ sim = make(scene, threads=1, dtype=dtype, **{name: 0.5 / n})
 sim.step()
 print((most() - before) / len(sim.elements if method == "fem" else sim.particles))
 """
-SIDES = {("mpm", 2): 200, ("mpm", 3): 30, ("sph", 2): 400, ("sph", 3): 56, ("fem", 2): 300, ("fem", 3): 34}
+SIDES = {("mpm", 2): 300, ("mpm", 3): 40, ("sph", 2): 400, ("sph", 3): 56, ("fem", 2): 300, ("fem", 3): 34}
 
 
 @pytest.mark.parametrize(

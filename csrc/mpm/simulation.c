@@ -97,6 +97,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_boundary_clear(&simulation->boundary, &allocator);
     mpm_memory_free(&allocator, simulation->materials);
     mpm_memory_free(&allocator, simulation->rigid);
+    mpm_memory_free(&allocator, simulation->waiting.arrivals);
+    mpm_memory_free(&allocator, simulation->waiting.cell);
     mpm_run_clear(&simulation->run);
     simulation->backend->free(simulation->backend);
     mpm_memory_free(&allocator, simulation);
@@ -239,6 +241,33 @@ static void end(mpm_simulation *simulation)
     mpm_run_end(&simulation->run);
 }
 
+/* The first slot in which new particles wait. */
+static ptrdiff_t first_waiting(const mpm_simulation *simulation)
+{
+    const mpm_particles *particles = &simulation->particles;
+    if (!particles->group_count)
+        return 0;
+    const mpm_group *last = &particles->groups[particles->group_count - 1];
+    return (ptrdiff_t)(last->first_tile + last->tiles) * particles->lanes;
+}
+
+/* Forgets where new particles go, once they are in their groups. */
+static void forget_waiting(mpm_simulation *simulation)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_memory_free(allocator, simulation->waiting.arrivals);
+    mpm_memory_free(allocator, simulation->waiting.cell);
+    simulation->waiting = (struct waiting){0};
+}
+
+/* Gives up the particles that wait. */
+static void drop_waiting(mpm_simulation *simulation)
+{
+    if (simulation->waiting.cell)
+        simulation->particles.tiles = first_waiting(simulation) / simulation->particles.lanes;
+    forget_waiting(simulation);
+}
+
 /* Begins a call that takes no steps. */
 static mpm_status begin(mpm_simulation *simulation)
 {
@@ -251,6 +280,7 @@ static mpm_status begin(mpm_simulation *simulation)
 /* Reads in views first, so that no written value is lost when the arrays are replaced. */
 static mpm_status begin_change(mpm_simulation *simulation)
 {
+    drop_waiting(simulation); /* of a call that was the last to come */
     mpm_status status = begin(simulation);
     if (!status && (status = mpm_store_read_in(&simulation->store)))
         end(simulation);
@@ -266,40 +296,108 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
     simulation->grid_valid = false;
 }
 
-/* Makes room for `count` more particles: rows, and tiles in which they wait. */
+/* Makes room for `count` more particles besides those that wait: rows, and tiles with some room for padding. */
 static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
 {
-    const ptrdiff_t lanes = simulation->particles.lanes;
-    if (count > INT32_MAX / 2 - simulation->particles.count)
+    mpm_particles *particles = &simulation->particles;
+    const ptrdiff_t lanes = particles->lanes, tiles = (count + lanes - 1) / lanes;
+    if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count)
         return MPM_TOO_LARGE;
-    const mpm_status status = mpm_store_reserve(&simulation->store, count);
-    if (status)
-        return status;
-    return mpm_particles_reserve(&simulation->particles, (size_t)((count + lanes - 1) / lanes));
+    mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count);
+    if (!status && (size_t)(particles->tiles + tiles) > particles->capacity)
+        status = mpm_particles_reserve(particles, (size_t)(tiles + (particles->tiles + tiles) / 16));
+    return status;
 }
 
+/* Notes where a new particle goes. */
+static mpm_status note(mpm_simulation *simulation, const mpm_placement *placement)
+{
+    struct waiting *waiting = &simulation->waiting;
+    mpm_arrival *last = waiting->arrival_count ? &waiting->arrivals[waiting->arrival_count - 1] : NULL;
+    if (last && last->slot + last->count == placement->slot && last->material == placement->material &&
+        !memcmp(last->block, placement->block, sizeof last->block)) {
+        last->count++;
+        return MPM_OK;
+    }
+    void *arrivals = waiting->arrivals;
+    if (mpm_memory_grow(&simulation->run.allocator, &arrivals, &waiting->arrival_capacity, waiting->arrival_count,
+                        waiting->arrival_count + 1, sizeof *waiting->arrivals))
+        return MPM_OUT_OF_MEMORY;
+    waiting->arrivals = arrivals;
+    waiting->arrivals[waiting->arrival_count++] =
+        (mpm_arrival){{placement->block[0], placement->block[1], placement->block[2]}, placement->material,
+                      (int32_t)placement->slot, 1};
+    return MPM_OK;
+}
+
+/* Fills tiles behind the others with new particles, which wait there. */
 static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
 {
     mpm_particles *particles = &simulation->particles;
-    const ptrdiff_t tiles = particles->tiles, lanes = particles->lanes;
-    const ptrdiff_t waiting = (insertion->count + lanes - 1) / lanes;
-    insertion->first_slot = tiles * lanes;
-    insertion->first_row = (int32_t)particles->count;
-    insertion->placements =
-        mpm_memory_new(&simulation->run.allocator, (size_t)insertion->count, sizeof *insertion->placements);
-    if (!insertion->placements)
+    struct waiting *waiting = &simulation->waiting;
+    const ptrdiff_t lanes = particles->lanes, tiles = (insertion->count + lanes - 1) / lanes;
+    const ptrdiff_t first = particles->tiles * lanes, behind = first - first_waiting(simulation);
+    void *cell = waiting->cell;
+    if (mpm_memory_grow(&simulation->run.allocator, &cell, &waiting->cell_capacity, (size_t)behind,
+                        (size_t)(behind + tiles * lanes), sizeof *waiting->cell))
         return MPM_OUT_OF_MEMORY;
+    waiting->cell = cell;
     mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
     insertion->particles = &mapped;
-    memset(mapped.row + tiles * lanes, 0xff, (size_t)(waiting * lanes) * sizeof *mapped.row);
+    insertion->first_slot = first;
+    insertion->first_row = (int32_t)(particles->count + waiting->count);
+    memset(mapped.row + first, 0xff, (size_t)(tiles * lanes) * sizeof *mapped.row);
     simulation->kernels->insert(insertion);
     mpm_particles_unmap(particles, 0, particles->columns);
-    particles->tiles = tiles + waiting;
-    mpm_status status = mpm_rebin_run(simulation, insertion->placements, (size_t)insertion->count, MPM_BIN_ALL);
-    if (status)
-        particles->tiles = tiles;
-    mpm_memory_free(&simulation->run.allocator, insertion->placements);
+    for (ptrdiff_t i = 0; i < insertion->count; i++) {
+        waiting->cell[behind + i] = insertion->placements[i].cell;
+        const mpm_status status = note(simulation, &insertion->placements[i]);
+        if (status)
+            return status;
+    }
+    particles->tiles += tiles;
+    waiting->count += insertion->count;
+    return MPM_OK;
+}
+
+/* The same for any number of particles, in pieces, so that their placements take little memory. */
+static mpm_status insert_all(mpm_simulation *simulation, const mpm_insertion *all)
+{
+    enum { PIECE = 1 << 14 }; /* whole tiles */
+    const ptrdiff_t d = simulation->settings.dim;
+    const ptrdiff_t most = all->count < PIECE ? all->count : PIECE;
+    mpm_status status = MPM_OK;
+    mpm_insertion piece = *all;
+    piece.placements = mpm_memory_new_unset(&simulation->run.allocator, (size_t)most, sizeof *piece.placements);
+    if (!piece.placements)
+        return MPM_OUT_OF_MEMORY;
+    for (ptrdiff_t i = 0; i < all->count && !status; i += piece.count) {
+        piece.count = all->count - i < PIECE ? all->count - i : PIECE;
+        piece.x = all->x + i * d;
+        piece.v = all->v + i * d;
+        piece.C = all->C ? all->C + i * d * d : NULL;
+        piece.F = all->F ? all->F + i * d * d : NULL;
+        piece.volume = all->volume + i;
+        piece.mass = all->mass + i;
+        status = insert(simulation, &piece);
+    }
+    mpm_memory_free(&simulation->run.allocator, piece.placements);
     return status;
+}
+
+/* Takes in the particles that wait, all of one material. */
+static mpm_status take_in(mpm_simulation *simulation, int material)
+{
+    const ptrdiff_t rows = simulation->store.count, count = simulation->waiting.count;
+    const mpm_status status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_ALL);
+    if (status)
+        return status;
+    simulation->volumes_due |= simulation->waiting.lacks_volumes;
+    mpm_store_add_rows(&simulation->store, count);
+    int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+    for (ptrdiff_t i = 0; i < count; i++)
+        materials[rows + i] = material;
+    return MPM_OK;
 }
 
 /* Initial values of new particles of a material, in the columns of laws and users. */
@@ -321,8 +419,17 @@ static void set_initial(const mpm_simulation *simulation, const mpm_material *ma
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material)
 {
-    if (count < 0 || material < 0 || (size_t)material >= simulation->material_count)
+    return mpm_simulation_add_piece(simulation, count, 0, x, v, C, F, volume, mass, material);
+}
+
+mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, const double *x,
+                                    const double *v, const double *C, const double *F, const double *volume,
+                                    const double *mass, int material)
+{
+    if (count < 0 || left < 0 || material < 0 || (size_t)material >= simulation->material_count)
         return MPM_BAD_ARGUMENT;
+    if (left > INT32_MAX / 2 || count > INT32_MAX / 2)
+        return MPM_TOO_LARGE;
     if (count == 0)
         return MPM_OK;
     if (!x || !v || !volume || !mass)
@@ -338,18 +445,21 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     set_initial(simulation, &simulation->materials[material], insertion.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
-    mpm_status status = begin_change(simulation);
+    const bool follows = simulation->waiting.count > 0;
+    mpm_status status = follows ? begin(simulation) : begin_change(simulation);
     if (status)
         return status;
-    const ptrdiff_t rows = simulation->store.count;
-    if (!(status = make_room(simulation, count)) && !(status = insert(simulation, &insertion))) {
-        mpm_store_add_rows(&simulation->store, count);
-        int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-        for (ptrdiff_t i = 0; i < count; i++) {
-            materials[rows + i] = material;
-            simulation->volumes_due |= volume[i] == 0;
-        }
-    }
+    for (ptrdiff_t i = 0; i < count; i++)
+        simulation->waiting.lacks_volumes |= volume[i] == 0;
+    status = make_room(simulation, count + left);
+    if (!status)
+        status = insert_all(simulation, &insertion);
+    if (!status && left == 0)
+        status = take_in(simulation, material);
+    if (status)
+        drop_waiting(simulation);
+    else if (left == 0)
+        forget_waiting(simulation);
     end_change(simulation, status);
     return status;
 }
@@ -440,6 +550,7 @@ static mpm_status remove_and_count(void *self, const uint8_t *mask)
 static mpm_status refresh_for_steps(void *self)
 {
     mpm_simulation *simulation = self;
+    drop_waiting(simulation);
     simulation->stage.scattered = false;
     mpm_status status = mpm_sweeps_begin(simulation);
     if (!status && !(status = mpm_refresh_state(simulation)))
@@ -477,6 +588,7 @@ static mpm_status clean_up(void *self, mpm_status status, bool paused)
 
 static mpm_status refresh(mpm_simulation *simulation)
 {
+    drop_waiting(simulation);
     mpm_status status = begin(simulation);
     if (status)
         return status;

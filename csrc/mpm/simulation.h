@@ -97,6 +97,13 @@ const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation
 mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const double *x, const double *v,
                               const double *C, const double *F, const double *volume, const double *mass, int material);
 
+/** The same for a piece of a body, so that a caller need not hold all of its values: `left` particles of it follow in
+ *  further calls, in the order of their rows. None of them is there before the last call, whose `left` is 0. Another
+ *  call between them, or an error, drops what came before. */
+mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, const double *x,
+                                    const double *v, const double *C, const double *F, const double *volume,
+                                    const double *mass, int material);
+
 /** The longest step `dt` in which rigid bodies hardly sink into what they touch [s], infinite without any. Automatic
  *  steps are not longer; fixed ones may be. */
 mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);

@@ -28,6 +28,16 @@ struct stage {
     bool scattered;          /* the next step has been scattered already */
 };
 
+/* New particles in tiles behind the groups, until the last of their body has come. */
+struct waiting {
+    ptrdiff_t count;
+    mpm_arrival *arrivals; /* where they go */
+    size_t arrival_count, arrival_capacity;
+    uint8_t *cell; /* of their base nodes, by slot from the first one behind the groups on */
+    size_t cell_capacity;
+    bool lacks_volumes; /* some have a volume of 0 */
+};
+
 struct mpm_simulation {
     mpm_run run;
     mpm_store store;
@@ -50,6 +60,7 @@ struct mpm_simulation {
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;
+    struct waiting waiting;
     mpm_grid grid;
     double drift;      /* cells that a particle may have moved since the last binning */
     bool binning_due;

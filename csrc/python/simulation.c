@@ -81,8 +81,9 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     PyObject *objects[ARRAYS], *result = NULL;
     Py_buffer views[ARRAYS];
     int material, held = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOi", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                                   &objects[5], &material))
+    Py_ssize_t left = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOOi|n", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &material, &left))
         return NULL;
     for (; held < ARRAYS; held++) {
         if (ndim[held] == 3 && objects[held] == Py_None) /* C, F */
@@ -95,6 +96,10 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
         goto done;
     if (material < 0 || material >= mpm_run_materials(mpm_simulation_get_run(core))) {
         PyErr_SetString(PyExc_ValueError, "material: no such index");
+        goto done;
+    }
+    if (left < 0) {
+        PyErr_SetString(PyExc_ValueError, "left: must be >= 0");
         goto done;
     }
     const Py_ssize_t count = views[0].shape[0], dim = mpm_simulation_settings(core)->dim;
@@ -113,8 +118,9 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
     }
-    result = mpm_python_core_finish(self, mpm_simulation_add(core, count, views[0].buf, views[1].buf, views[2].buf,
-                                                             views[3].buf, views[4].buf, views[5].buf, material));
+    result = mpm_python_core_finish(self, mpm_simulation_add_piece(core, count, left, views[0].buf, views[1].buf,
+                                                                   views[2].buf, views[3].buf, views[4].buf,
+                                                                   views[5].buf, material));
 done:
     for (int i = 0; i < held; i++)
         PyBuffer_Release(&views[i]);
@@ -185,7 +191,8 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
-     "add_particles(x, v, C, F, volume, mass, material); C, F may be None: 0, identity"},
+     "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
+     "the body follow in further calls, and all are there after the last one, whose `left` is 0"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"snapshot", mpm_python_snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},

@@ -8,13 +8,13 @@ from pathlib import Path
 __all__ = ["MOST_ROWS", "available", "rows_in_memory"]
 
 MOST_ROWS = 2**30 - 1  # limit of the core
-# Bytes at the peak of the setup, when old and new arrays are there: per particle, or per element with its share of the
-# nodes. At least: a law with a history needs more. `tests/test_memory.py` measures them.
+# Bytes at the peak of the setup and the first step: per particle, or per element with its share of the nodes. At least:
+# a law with a history needs more. `tests/test_memory.py` measures them.
 SETUP = {
-    ("mpm", 2, "float64"): 410,
-    ("mpm", 2, "float32"): 270,
-    ("mpm", 3, "float64"): 390,
-    ("mpm", 3, "float32"): 265,
+    ("mpm", 2, "float64"): 245,
+    ("mpm", 2, "float32"): 150,
+    ("mpm", 3, "float64"): 365,
+    ("mpm", 3, "float32"): 210,
     ("sph", 2, "float64"): 580,
     ("sph", 2, "float32"): 420,
     ("sph", 3, "float64"): 660,
@@ -58,6 +58,7 @@ def _limits_of_groups(own: str = "/proc/self/cgroup", root: str = "/sys/fs/cgrou
     return found
 
 
-def rows_in_memory(method: str, dimension: int, dtype: str) -> int:
-    """How many particles (of ``"fem"``: elements) a simulation by a method can have on this machine."""
-    return int(min(MOST_ROWS, available() / SETUP[method, dimension, dtype]))
+def rows_in_memory(method: str, dimension: int, dtype: str, beside: int = 0) -> int:
+    """How many particles (of ``"fem"``: elements) a simulation by a method can have on this machine, if each takes so
+    many bytes more while it is set up."""
+    return int(min(MOST_ROWS, available() / (SETUP[method, dimension, dtype] + beside)))

@@ -40,17 +40,56 @@ class Sampled:
     mass: FloatArray  # (n,) [kg]
     varying: dict[str, FloatArray]  # parameters (n,) by name
 
+    @property
+    def count(self) -> int:
+        return len(self.x)
+
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
         return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
 
 
-def sample(
-    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
-) -> Sampled:
-    """Fill a body with particles, beside those that are present."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Planned:
+    """The particles of a body that are found piece by piece; all have the body's velocity, F and density."""
+
+    body: Body
+    plan: sampling.Plan
+    mass: float
+    volume: float
+
+    @property
+    def count(self) -> int:
+        return self.plan.count
+
+    def part(self, first_id: int) -> Part:
+        """What is kept of it beside its particles."""
+        return Part(self.body, self.count, self.mass, self.volume, first_id)
+
+    def pieces(self, scene: Scene, chosen: numerics.Numerics) -> Iterator[Sampled]:
+        """The particles in their order."""
+        for x, volume in self.plan.pieces():
+            at = _onto_mirrors(x, scene, chosen)
+            velocity = np.asarray(self.body.velocity, dtype=np.float64)
+            v = np.ascontiguousarray(np.broadcast_to(velocity, x.shape))
+            F = self.body.initial_gradient(at) if self.body.F is not None else None
+            yield Sampled(self.body, at, v, F, volume, self.body.material.density * volume, {})
+
+
+def _found(
+    body: Body,
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    present: int,
+    keep: bool,
+) -> sampling.Plan:
+    """The particles of a body; `keep` if all of them are to be there beside those of the core."""
     pointvolumes.refuse_without(body.shape, body.name)
-    x, volume = sampling.sample(
+    d = scene.dimension
+    tensors = np.any(body.angular_velocity) + (body.F is not None)  # C, F
+    beside = 8 * (2 * d + 2 + d * d * int(tensors)) if keep else 0  # x, v, volume, mass
+    return sampling.plan(
         body.shape,
         lower=scene.lower,
         upper=scene.upper,
@@ -59,9 +98,17 @@ def sample(
         sampling=chosen.sampling,
         rng=rng,
         body=body.name,
-        room=memory.rows_in_memory("mpm", scene.dimension, chosen.dtype),
+        room=memory.rows_in_memory("mpm", d, chosen.dtype, beside),
         present=present,
+        keep=keep,
     )
+
+
+def sample(
+    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+) -> Sampled:
+    """Fill a body with particles, beside those that are present."""
+    x, volume = _found(body, scene, chosen, rng, present, keep=True).whole()
     x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
     refuse_distortion(body, F)
@@ -72,13 +119,37 @@ def sample(
     return Sampled(body, x, v, F, volume, mass, varying)
 
 
-def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled]:
+def is_uniform(body: Body) -> bool:
+    """Whether all particles of a body have the same velocity, F and parameters, whatever their places are."""
+    varies = callable(body.velocity) or callable(body.F) or body.material._varies
+    return not (varies or np.any(body.angular_velocity))
+
+
+def plan(
+    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+) -> Planned:
+    """The same as `sample` of a uniform body, in pieces."""
+    found = _found(body, scene, chosen, rng, present, keep=False)
+    d, density = scene.dimension, body.material.density
+    volume = found.volumes()
+    total, mass = float(volume.sum()), float((density * volume).sum())
+    ends = np.array([volume.min(), volume.max()])
+    v = np.broadcast_to(np.asarray(body.velocity, dtype=np.float64), (2, d))
+    F = body.initial_gradient(np.zeros((1, d)))
+    refuse_distortion(body, F)
+    numerics.refuse_history_out_of_range(body.material, chosen.dtype)
+    numerics.refuse_out_of_range(density * ends, ends, v, F, chosen.dtype, chosen.dx)
+    return Planned(body, found, mass, total)
+
+
+def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled | Planned]:
     """Fill the bodies of a scene with particles."""
-    sampled: list[Sampled] = []
+    sampled: list[Sampled | Planned] = []
     present = 0
     for body in scene.bodies:
-        sampled.append(sample(body, scene, chosen, rng, present))
-        present += len(sampled[-1].x)
+        find = plan if is_uniform(body) else sample
+        sampled.append(find(body, scene, chosen, rng, present))
+        present += sampled[-1].count
     return sampled
 
 

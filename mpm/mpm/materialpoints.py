@@ -17,7 +17,7 @@ from mpm.materials.laws import Material
 from mpm.mpm import bodies, numerics
 from mpm.mpm.snapshot import Part
 from mpm.scene import scene as _scene
-from mpm.scene.colliders import warn_of_particles_inside
+from mpm.scene.colliders import counts_inside, warn_of_counted, warn_of_particles_inside
 from mpm.shapes import Shape
 from mpm.solver.populated import Gone, Populated
 
@@ -58,29 +58,61 @@ class MaterialPoints(Populated, abstract=True):
 
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
-        body, x, chosen = sampled.body, sampled.x, self._numerics
+        material, rigid = self._checked(sampled.body), sampled.body.material._row["rigid"]
+        C, volume = self._stored(sampled)
+        warn_of_particles_inside(
+            self._colliders, sampled.x, sampled.body.name, self._numerics.dx
+        )  # may raise
+        index = self._index(material, rigid)
+        self._parts.append(sampled.part(self._core.next_id))
+        first = self._core.particles
+        self._core.add_particles(sampled.x, sampled.v, C, sampled.F, volume, sampled.mass, index)
+        for parameter, field in material._varying_fields:
+            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
+        if material._varies:
+            self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
+        """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
+        body, left = planned.body, planned.count
+        index = self._index(self._checked(body), body.material._row["rigid"])
+        shared, inside = [0] * len(earlier), [0] * len(self._colliders)
+        for piece in planned.pieces(self._scene, self._numerics):
+            left -= piece.count
+            C, volume = self._stored(piece)
+            shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
+            inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
+            if not left:
+                _scene.warn_of_shared(body, shared, planned.count, earlier)
+                warn_of_counted(self._colliders, inside, planned.count, body.name)
+                self._parts.append(planned.part(self._core.next_id))
+            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left)
+
+    def _checked(self, body: _scene.Body) -> Material:
+        """The material of a body that the core can take."""
         material = body.material
-        rigid = material._row["rigid"]
-        numerics.refuse_material(chosen, material)
-        if rigid and body.F is not None:
+        numerics.refuse_material(self._numerics, material)
+        if material._row["rigid"] and body.F is not None:
             raise ValueError(
                 f"F = {_check.shown(body.F)}: {body.name!r} is rigid and does not deform; leave F out"
             )
-        C = numerics.stored_C(chosen, body.initial_velocity_gradient(x), x, self._scene.lower)
-        volume = np.zeros_like(sampled.volume) if chosen.volume == "grid-density" else sampled.volume
-        warn_of_particles_inside(self._colliders, x, body.name, chosen.dx)  # may raise
+        return material
+
+    def _stored(self, sampled: bodies.Sampled) -> tuple[FloatArray | None, FloatArray]:
+        """C and the rest volumes of particles, as the core is to have them."""
+        gradient = sampled.body.initial_velocity_gradient(sampled.x)
+        C = numerics.stored_C(self._numerics, gradient, sampled.x, self._scene.lower)
+        grid_density = self._numerics.volume == "grid-density"
+        return C, np.zeros_like(sampled.volume) if grid_density else sampled.volume
+
+    def _index(self, material: Material, rigid: bool) -> int:
+        """The index of a material, which the core gets if it has not got it yet."""
         index = self._vacant(material) if rigid else self._indices.get(material)
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
             index = self._indices[material] = self._core.add_material(*material._core_arguments)
             self._materials.append(material)
-        self._parts.append(sampled.part(self._core.next_id))
-        first = self._core.particles
-        self._core.add_particles(x, sampled.v, C, sampled.F, volume, sampled.mass, index)
-        for parameter, field in material._varying_fields:
-            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
-        if material._varies:
-            self._core.totals()  # takes them in, so that what is written later is told from them
+        return index
 
     def _admit_material(self, material: Material) -> None:
         numerics.refuse_material(self._numerics, material)

@@ -303,8 +303,11 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
-            _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
-            self._insert(one)
+            if isinstance(one, bodies.Planned):
+                self._insert_in_pieces(one, scene.bodies[:index])
+            else:
+                _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
+                self._insert(one)
         self._find_volumes()
         self._emit()
 

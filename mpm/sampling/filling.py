@@ -65,9 +65,14 @@ class Filling:
         lone = ~some & (volume > 0)
         self._stray.append((index[lone], volume[lone]))
 
-    def volumes(self, total: float | None) -> Floats:
-        """Of the particles, with the sum `total` if that is known. A cell's volume is shared evenly by its particles.
-        Filled cells without a particle give theirs to the nearest cells around that have some."""
+    def numbers(self) -> Counts:
+        """Of particles in each cell that has some."""
+        return np.concatenate([kept for _, kept, _ in self._occupied])
+
+    def volumes(self, total: float | None) -> tuple[Floats, Counts]:
+        """That of each particle in a cell, and the number of particles there, by cell. Their sum is `total` if that is
+        known. A cell's volume is shared evenly by its particles. Filled cells without a particle give theirs to the
+        nearest cells around that have some."""
         index, kept, volume = (np.concatenate(part) for part in zip(*self._occupied, strict=True))
         stray, given = (np.concatenate(part) for part in zip(*self._stray, strict=True))
         volume = volume + self._from_strays(index, stray, given)
@@ -76,7 +81,7 @@ class Filling:
         sum_ = float((one * kept).sum())
         if total is not None and abs(total / sum_ - 1) > EXACT:
             one *= total / sum_
-        return np.repeat(one, kept)
+        return one, kept
 
     def _from_strays(self, index: Counts, stray: Counts, given: Floats) -> Floats:
         gain, d = np.zeros(len(index)), len(self.extent)

@@ -7,7 +7,11 @@ cell that the shape fills (`mpm.sampling.filling`), and all volumes together are
 
 from __future__ import annotations
 
+import copy
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +102,134 @@ def sample(
     ----------
     Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
     """
+    found = plan(
+        shape,
+        lower=lower,
+        upper=upper,
+        dx=dx,
+        particles_per_cell=particles_per_cell,
+        sampling=sampling,
+        rng=rng,
+        body=body,
+        size=size,
+        scaled=scaled,
+        room=room,
+        present=present,
+        keep=True,
+    )
+    return found.whole()
+
+
+@dataclass
+class Plan:
+    """Particles that are known but for their places: those are found again, piece by piece, when they are asked for.
+
+    Attributes
+    ----------
+    each, number : (m,) ndarray
+        The volume of each particle of a cell [m³; in 2-D m²], and how many there are, of all cells with particles.
+    """
+
+    each: Floats
+    number: NDArray[np.int64]
+    _lattice: _Lattice | None = None
+    _points: Floats | None = None
+    _kept: list[_Kept] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many particles there are."""
+        return int(self.number.sum())
+
+    def volumes(self) -> Floats:
+        """Of all particles (n,)."""
+        return np.repeat(self.each, self.number)
+
+    def whole(self) -> tuple[Floats, Floats]:
+        """Positions (n, d) and volumes (n,) of all particles."""
+        if self._points is not None:
+            return self._points.copy(), self.each
+        return np.concatenate([x for x, _ in self.pieces()]), self.volumes()
+
+    def pieces(self) -> Iterator[tuple[Floats, Floats]]:
+        """Positions (k, d) and volumes (k,), in the order of the particles; each piece once."""
+        if self._lattice is None:
+            assert self._points is not None
+            for begin in range(0, len(self._points), CHUNK):
+                yield self._points[begin : begin + CHUNK], self.each[begin : begin + CHUNK]
+            return
+        rng, done = copy.deepcopy(self._lattice.rng), 0
+        for kept in self._kept:
+            cells = slice(done, done + kept.cells)
+            done += kept.cells
+            x = kept.x(self._lattice, rng)
+            if len(x):
+                yield x, np.repeat(self.each[cells], self.number[cells])
+
+
+@dataclass
+class _Lattice:
+    """The cells around a shape, and how candidates lie in them."""
+
+    domain: Box
+    dx: float
+    per_cell: int
+    side: int
+    sampling: str
+    rng: np.random.Generator
+    first: NDArray[np.int64]
+    extent: NDArray[np.int64]
+    noise: bluenoise.Tile | None
+
+    def cells(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cells (m, d) of these numbers."""
+        return self.first + np.stack(np.unravel_index(index, self.extent), axis=1)
+
+    def candidates(
+        self, cell: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[Floats, NDArray[np.int64] | None]:
+        """See `_candidates`."""
+        return _candidates(
+            cell, self.domain, self.dx, self.per_cell, self.side, self.sampling, rng, self.noise
+        )
+
+
+@dataclass
+class _Kept:
+    """Which candidates of the cells begin .. end − 1 are particles: a bit of each; None where all are."""
+
+    begin: int
+    end: int
+    cells: int
+    """Of those, how many have particles."""
+    bits: NDArray[np.uint8] | None
+    found: Floats | None
+    """Their places, if they are kept."""
+
+    def x(self, lattice: _Lattice, rng: np.random.Generator) -> Floats:
+        if self.found is not None:
+            return self.found
+        x, _ = lattice.candidates(lattice.cells(np.arange(self.begin, self.end)), rng)
+        return x if self.bits is None else x[np.unpackbits(self.bits, count=len(x)).view(bool)]
+
+
+def plan(
+    shape: Shape,
+    *,
+    lower: Floats,
+    upper: Floats,
+    dx: float,
+    particles_per_cell: int,
+    sampling: str,
+    rng: np.random.Generator,
+    body: str,
+    size: str = "dx",
+    scaled: bool = True,
+    room: int = MOST_ROWS,
+    present: int = 0,
+    keep: bool = False,
+) -> Plan:
+    """`sample` in pieces; `keep` keeps their places, which takes memory and spares the time to find them again."""
     dim, domain = shape.dimension, Box(lower, upper)
     side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
     cells = np.rint((domain.upper - domain.lower) / dx)
@@ -106,7 +238,8 @@ def sample(
     _refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
         _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
-        return shape.x.copy(), pointvolumes.find(shape, domain.lower, dx, each)
+        volume = pointvolumes.find(shape, domain.lower, dx, each)
+        return Plan(volume, np.ones(len(volume), dtype=np.int64), _points=shape.x)
 
     expected = shape._volume()
     _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m")
@@ -118,26 +251,45 @@ def sample(
         )
     filler, filling = Filler(shape, domain.lower, dx, side), Filling(extent, each)
     noise = bluenoise.tile(dim, particles_per_cell, rng) if sampling == "poisson" else None
-    kept = [np.empty((0, dim))]
+    lattice = _Lattice(
+        domain, dx, particles_per_cell, side, sampling, copy.deepcopy(rng), first, extent, noise
+    )
+    kept: list[_Kept] = []
     count = 0
     step = CHUNK // particles_per_cell
     for begin in range(0, int(extent.prod()), step):
         index = np.arange(begin, min(begin + step, int(extent.prod())))
-        cell = first + np.stack(np.unravel_index(index, extent), axis=1)
-        x, owner = _candidates(cell, domain, dx, particles_per_cell, side, sampling, rng, noise)
+        cell = lattice.cells(index)
+        x, owner = lattice.candidates(cell, rng)
         inside = shape.contains(x)
-        kept.append(x[inside])
-        number = np.bincount(owner, minlength=len(cell))
-        filling.add(index, filler.shares(cell), number, np.bincount(owner[inside], minlength=len(cell)))
-        count += len(kept[-1])
+        number, here = _numbers(inside, owner, len(cell))
+        filling.add(index, filler.shares(cell), number, here)
+        count += int(here.sum())
+        if here.any():
+            bits = None if keep or inside.all() else np.packbits(inside)
+            found = x[inside] if keep else None
+            kept.append(_Kept(begin, int(index[-1]) + 1, int(np.count_nonzero(here)), bits, found))
+        elif sampling in ("stratified", "random") and not keep:
+            kept.append(_Kept(begin, int(index[-1]) + 1, 0, np.packbits(inside), None))  # for the generator
         _refuse_too_many(count, room, present, f"{size} = {dx:g} m")
-    x = np.concatenate(kept)
-    if not len(x):
+    if not count:
         raise ValueError(_nothing(shape, dx, domain, of_body, size))
     if not scaled:
-        _warn_if_coarse(shape, domain, len(x) * each, f"particles{of_body} have", f"{size} = {dx:g}", size)
-        return x, np.full(len(x), each)
-    return x, filling.volumes(_total(shape, domain, dx, len(x) * each, of_body))
+        _warn_if_coarse(shape, domain, count * each, f"particles{of_body} have", f"{size} = {dx:g}", size)
+        number = filling.numbers()
+        return Plan(np.full(len(number), each), number, lattice, _kept=kept)
+    one, number = filling.volumes(_total(shape, domain, dx, count * each, of_body))
+    return Plan(one, number, lattice, _kept=kept)
+
+
+def _numbers(
+    inside: NDArray[np.bool_], owner: NDArray[np.int64] | None, cells: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many candidates each cell has, and how many of them are inside."""
+    if owner is None:
+        each = inside.reshape(cells, -1)
+        return np.full(cells, each.shape[1]), np.count_nonzero(each, axis=1)
+    return np.bincount(owner, minlength=cells), np.bincount(owner[inside], minlength=cells)
 
 
 def _total(shape: Shape, domain: Box, dx: float, sampled: float, of_body: str) -> float | None:
@@ -195,25 +347,28 @@ def _candidates(
     sampling: str,
     rng: np.random.Generator,
     noise: bluenoise.Tile | None,
-) -> tuple[Floats, NDArray[np.int64]]:
-    """The points (n, d) of the cells (m, d), inside the shape or not, and the number of its cell for each (n,)."""
+) -> tuple[Floats, NDArray[np.int64] | None]:
+    """The points (n, d) of the cells (m, d), inside the shape or not, and the number of its cell for each (n,); None if
+    all cells have as many."""
     dim = domain.dimension
+    owner: NDArray[np.int64] | None = None
+    place: Any
     if noise is not None:
         place, count = noise.candidates(cell)
         owner = np.repeat(np.arange(len(cell)), count)
     else:
-        owner = np.repeat(np.arange(len(cell)), per_cell)
-        if sampling == "lattice":
-            u = np.full((len(cell), per_cell, dim), 0.5)
-        else:
+        u: Any = 0.5
+        if sampling != "lattice":
             u = MARGIN + (1 - 2 * MARGIN) * rng.random((len(cell), per_cell, dim))
         if sampling == "random":
             place = cell[:, None, :] + u
         else:
             sub = np.stack(np.unravel_index(np.arange(per_cell), (side,) * dim), axis=1)
             place = (cell[:, None, :] * side + sub) + u
-    x: Floats = domain.lower + place.reshape(-1, dim) * (dx / side)
-    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower)), owner
+    x: Floats = place.reshape(-1, dim)
+    x *= dx / side
+    x += domain.lower
+    return x.clip(domain.lower, np.nextafter(domain.upper, domain.lower), out=x), owner
 
 
 def _cell_range(

@@ -425,11 +425,22 @@ def warn_of_particles_inside(
 ) -> None:
     """Warn about particles, or nodes, of a body that begin deep inside a collider. A sticky one holds what is in it, as
     a clamp does: it is meant, unless it holds the whole body."""
-    for one in placed:
-        count = count_inside(one, x, DEEP * dx)
-        if count and not (one.collider.contact == "sticky" and count < len(x)):
+    warn_of_counted(placed, counts_inside(placed, x, dx), len(x), body, what)
+
+
+def counts_inside(placed: list[Placed], x: FloatArray, dx: float) -> list[int]:
+    """How many of the points x (n, d) are deep inside each collider."""
+    return [count_inside(one, x, DEEP * dx) for one in placed]
+
+
+def warn_of_counted(
+    placed: list[Placed], counts: list[int], n: int, body: str, what: str = "particles"
+) -> None:
+    """Warn about those of the n particles of a body that `counts_inside` has counted."""
+    for one, count in zip(placed, counts, strict=True):
+        if count and not (one.collider.contact == "sticky" and count < n):
             _warn(
-                f"{count} of {len(x)} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
+                f"{count} of {n} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
                 f"with it or are squeezed{one.prepared.hint}"
             )
 

@@ -209,17 +209,29 @@ def make_body(
 
 def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body], what: str = "particles") -> None:
     """Warn about particles or elements at x (n, d) of a body that lie in the shape of an earlier one."""
-    if isinstance(body.shape, Points):
-        return
+    others = list(earlier)
+    warn_of_shared(body, overlaps(body, x, others), len(x), others, what)
+
+
+def overlaps(body: Body, x: FloatArray, earlier: Iterable[Body]) -> list[int]:
+    """How many of the points x (n, d) of a body lie in each of the earlier ones."""
+    counts = []
     for other in earlier:
         low, high = other.shape.bounds
         near = x[((x >= low) & (x <= high)).all(axis=1)]
-        if isinstance(other.shape, Points) or not len(near):
-            continue
-        count = int(other.shape.contains(near).sum())
+        unknown = isinstance(body.shape, Points) or isinstance(other.shape, Points) or not len(near)
+        counts.append(0 if unknown else int(other.shape.contains(near).sum()))
+    return counts
+
+
+def warn_of_shared(
+    body: Body, counts: Iterable[int], n: int, earlier: Iterable[Body], what: str = "particles"
+) -> None:
+    """Warn about those of the n particles or elements of a body that `overlaps` has counted."""
+    for count, other in zip(counts, earlier, strict=True):
         if count:
             warnings.warn(
-                f"{count} of {len(x)} {what} of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
+                f"{count} of {n} {what} of {body.name!r} lie in {other.name!r}: both bodies have mass there; "
                 "cut one out of the other: shape - other",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),

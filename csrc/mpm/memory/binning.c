@@ -7,10 +7,10 @@
 #include "base/real.h"
 #include "mpm/memory/block_map.h"
 
-enum { CELLS = 64, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
+enum { CELLS = 64, ARRIVED = 253, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
 
 /* A source of particles of one new group: those of old group `from` that have moved by `shift`; if `shift` is PLACED,
- * the particle of placement `from`. */
+ * the particle of placement `from`, and if it is ARRIVED, those of arrival `from`. */
 struct feed {
     int32_t from, to;
     uint8_t shift;
@@ -25,7 +25,7 @@ struct plan {
     uint8_t *cell, *shift; /* of the particle in every old slot */
     uint32_t *present;     /* the shifts that occur in every old group, one bit each */
     mpm_block_map map;     /* keys of the new groups in order of discovery */
-    struct feed *feeds;    /* by new group: old groups ascending, then placements */
+    struct feed *feeds;    /* by new group: old groups ascending, then placements, then arrivals */
     int32_t *first_feed;   /* of every new group; one more at the end */
     uint32_t (*histogram)[CELLS];
     mpm_group *groups; /* the new groups, sorted */
@@ -101,6 +101,19 @@ static void mark_placed(struct plan *plan, size_t first, size_t last)
     }
 }
 
+static void mark_arrived(struct plan *plan)
+{
+    const mpm_binning *request = plan->request;
+    for (size_t i = 0; i < request->arrival_count; i++) {
+        const size_t first = (size_t)request->arrivals[i].slot, last = first + (size_t)request->arrivals[i].count;
+        for (size_t slot = first; slot < last; slot++)
+            if (stays(plan, slot)) {
+                plan->cell[slot] = request->arrived_cell[slot - plan->grouped];
+                plan->shift[slot] = ARRIVED;
+            }
+    }
+}
+
 static void locate_item(void *context, ptrdiff_t g, int thread)
 {
     (void)thread;
@@ -152,6 +165,11 @@ static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
             status = feed(plan, feeds, count,
                           (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, PLACED);
     }
+    for (size_t i = 0; i < plan->request->arrival_count && !status; i++) {
+        const mpm_arrival *mine = &plan->request->arrivals[i];
+        status = feed(plan, feeds, count,
+                      (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, ARRIVED);
+    }
     return status;
 }
 
@@ -196,7 +214,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
 static mpm_status find_groups(struct plan *plan)
 {
     const mpm_allocator *allocator = plan->request->allocator;
-    size_t most = plan->request->placement_count, count = 0;
+    size_t most = plan->request->placement_count + plan->request->arrival_count, count = 0;
     for (size_t g = 0; g < plan->old->group_count; g++)
         most += (size_t)__builtin_popcount(plan->present[g]);
     if (most > INT32_MAX / 2)
@@ -221,6 +239,13 @@ static inline __attribute__((always_inline)) void for_each_slot(const struct pla
         const struct feed feed = plan->feeds[f];
         if (feed.shift == PLACED) {
             visit(cursor, (size_t)plan->request->placements[feed.from].slot);
+            continue;
+        }
+        if (feed.shift == ARRIVED) {
+            const mpm_arrival *arrival = &plan->request->arrivals[feed.from];
+            for (size_t slot = (size_t)arrival->slot; slot < (size_t)(arrival->slot + arrival->count); slot++)
+                if (plan->shift[slot] == ARRIVED)
+                    visit(cursor, slot);
             continue;
         }
         const mpm_group *from = &plan->old->groups[feed.from];
@@ -436,17 +461,6 @@ static void add_move(struct round *round, const void *from, void *to, size_t ele
     round->moves[round->count++] = (struct move){from, to, element, components};
 }
 
-/* Moves everything into the larger arrays of `fresh`, in one round. */
-static void move_to(struct plan *plan, const mpm_particles *particles, mpm_particles *fresh)
-{
-    struct round round = {.plan = plan, .first = true};
-    for (int c = 0; c < particles->columns; c++)
-        if (moves(plan, c))
-            add_move(&round, particles->column[c], fresh->column[c], particles->real_size, particles->width[c]);
-    add_move(&round, particles->row, fresh->row, sizeof(int32_t), 1);
-    for_groups(plan, round_item, &round);
-}
-
 /* The next column of that width, from `column` on, that moves; the number of columns if there is none. */
 static int next_column(const struct plan *plan, const mpm_particles *particles, int column, int width)
 {
@@ -536,6 +550,7 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     request->loop(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
     memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
     mark_placed(plan, plan->grouped, plan->slots);
+    mark_arrived(plan);
     mpm_status status = find_groups(plan);
     if (status)
         return status;
@@ -552,7 +567,6 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
 {
     const mpm_allocator *allocator = binning->allocator;
     struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
-    mpm_particles fresh = mpm_particles_empty_like(particles);
     mpm_grid fresh_grid = {0};
     plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
     for (size_t g = 0; g < particles->group_count; g++)
@@ -561,9 +575,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
         plan.lane[p] = mpm_particles_lane(particles->lanes, p);
 
     mpm_status status = plan.slots > INT32_MAX ? MPM_TOO_LARGE : make_plan(&plan, &fresh_grid);
-    const bool grows = (size_t)plan.tiles > particles->capacity;
-    if (!status && grows)
-        status = mpm_particles_allocate(&fresh, (size_t)plan.tiles + (size_t)plan.tiles / 16);
+    if (!status && (size_t)plan.tiles > particles->capacity)
+        status = mpm_particles_reserve(particles, (size_t)(plan.tiles + plan.tiles / 16 - particles->tiles));
     if (!status && binning->prepare)
         status = binning->prepare(binning->context, &fresh_grid);
     if (status)
@@ -572,15 +585,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     /* Nothing can fail from here on. */
     if (binning->mid_step)
         mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
-    if (grows) {
-        move_to(&plan, particles, &fresh);
-        mpm_particles_clear(particles);
-        *particles = fresh;
-        fresh = mpm_particles_empty_like(particles);
-    } else {
-        move_in_place(&plan, particles);
-        mpm_memory_free(allocator, particles->groups);
-    }
+    move_in_place(&plan, particles);
+    mpm_memory_free(allocator, particles->groups);
     particles->groups = plan.groups;
     particles->group_count = plan.map.count;
     particles->tiles = plan.tiles;
@@ -592,7 +598,6 @@ mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles,
     fresh_grid = (mpm_grid){0};
 done:
     mpm_grid_clear(&fresh_grid, particles->device);
-    mpm_particles_clear(&fresh);
     clear_plan(&plan);
     return status;
 }

@@ -66,41 +66,47 @@ mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity)
     return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
-/* Copies the tiles in use. */
-static void copy_tiles(const mpm_particles *from, const mpm_particles *to)
+/* Replaces an array by a larger one with `used` of its bytes and zeros. On error it is as before. */
+static int enlarge(mpm_device *device, void **array, size_t used, size_t count, size_t size)
 {
-    const size_t tiles = (size_t)from->tiles;
-    if (!tiles)
-        return;
-    const mpm_particles old = mpm_particles_map(from, 0, from->columns, MPM_READ);
-    const mpm_particles fresh = mpm_particles_map(to, 0, to->columns, MPM_WRITE);
-    for (int c = 0; c < from->columns; c++)
-        memcpy(fresh.column[c], old.column[c], tiles * tile_bytes(from, from->width[c]));
-    memcpy(fresh.row, old.row, tiles * (size_t)from->lanes * sizeof *fresh.row);
-    mpm_particles_unmap(to, 0, to->columns);
-    mpm_particles_unmap(from, 0, from->columns);
+    void *larger = mpm_device_new_unset(device, count, size);
+    if (!larger)
+        return -1;
+    char *to = mpm_device_map(device, larger, MPM_WRITE);
+    if (used) {
+        memcpy(to, mpm_device_map(device, *array, MPM_READ), used);
+        mpm_device_unmap(device, *array);
+    }
+    memset(to + used, 0, count * size - used);
+    mpm_device_unmap(device, larger);
+    mpm_device_free(device, *array);
+    *array = larger;
+    return 0;
 }
 
 mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra)
 {
-    const size_t wanted = (size_t)particles->tiles + extra;
+    mpm_device *device = particles->device;
+    const size_t tiles = (size_t)particles->tiles, wanted = tiles + extra;
+    const size_t rows = (size_t)particles->lanes * sizeof *particles->row;
     if (wanted <= particles->capacity)
         return MPM_OK;
-    mpm_particles fresh = mpm_particles_empty_like(particles);
-    fresh.count = particles->count;
-    fresh.tiles = particles->tiles;
-    if (mpm_particles_allocate(&fresh, wanted)) {
-        mpm_particles_clear(&fresh);
-        return MPM_OUT_OF_MEMORY;
+    /* One array after the other, so that two copies of all particles are never there. An array that is larger than the
+     * capacity does no harm if another one cannot grow. */
+    int failed = 0;
+    for (int c = 0; !failed && c < particles->columns; c++) {
+        const size_t tile = tile_bytes(particles, particles->width[c]);
+        failed = enlarge(device, &particles->column[c], tiles * tile, wanted, tile);
     }
-    copy_tiles(particles, &fresh);
-    mpm_group *groups = particles->groups;
-    size_t group_count = particles->group_count;
-    particles->groups = NULL;
-    mpm_particles_clear(particles);
-    fresh.groups = groups;
-    fresh.group_count = group_count;
-    *particles = fresh;
+    void *row = particles->row, *spare_row = particles->spare_row;
+    failed = failed || enlarge(device, &particles->spare_vector, 0, wanted, tile_bytes(particles, particles->dim)) ||
+             enlarge(device, &particles->spare_scalar, 0, wanted, tile_bytes(particles, 1)) ||
+             enlarge(device, &spare_row, 0, wanted, rows) || enlarge(device, &row, tiles * rows, wanted, rows);
+    particles->row = row;
+    particles->spare_row = spare_row;
+    if (failed)
+        return MPM_OUT_OF_MEMORY;
+    particles->capacity = wanted;
     return MPM_OK;
 }
 
