@@ -44,9 +44,9 @@ class FixedCorotated(_Elastic):
 class Corotated(_Elastic):
     """Corotated linear elasticity: Ψ = μ |F − R|² + λ/2 tr²(RᵀF − I), R the rotation of F.
 
-    Hooke's law in the rotated frame: linear in the strain RᵀF − I, and so without the errors of linear elasticity in
-    large rotations. It is defined for every F, inverted ones included, but its pressure does not see J: a body can be
-    squeezed to no volume with a finite force.
+    Hooke's law in the rotated frame: linear in the strain RᵀF − I, and therefore without the errors of linear
+    elasticity in large rotations. The law is defined for every F, also an inverted one, but its pressure does not
+    depend on J: a finite force can compress a body to zero volume.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ class NeoHookean(_Elastic):
 class SaintVenantKirchhoff(_Elastic):
     """Saint Venant–Kirchhoff elasticity: Ψ = μ E:E + λ/2 (tr E)² with Green's strain E = (FᵀF − I)/2.
 
-    The usual law of structural analysis for large rotations and small strains: Hooke's law, unspoilt by rotation. Under
-    strong compression it softens (in uniaxial strain below the stretch 1/√3), and it does not resist inversion.
+    The usual law of structural analysis for large rotations and small strains: Hooke's law with an objective strain.
+    The law softens under strong compression (in uniaxial strain below the stretch 1/√3), and does not resist inversion.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ class SaintVenantKirchhoff(_Elastic):
 class Hencky(_Elastic):
     """Hencky's elasticity: Ψ = μ e:e + λ/2 (tr e)² with the logarithmic strain e = ½ ln FFᵀ.
 
-    Hooke's law of the logarithmic strain. Tension and compression to inverse stretches have opposite stresses.
-    `Sand` is elastic in this way.
+    Hooke's law with the logarithmic strain. Tension and compression to inverse stretches have opposite stresses. This
+    is also the elastic part of `Sand`.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ class Fluid(Material):
     """Weakly compressible fluid of pressure p = (K/γ)(J^−γ − 1), with an optional Newtonian viscosity.
 
     γ = 7 is water under high pressure; γ = −1 gives p = K (1 − J) with the quadratic energy K/2 (J − 1)², which does
-    not stiffen under compression. A fluid with ``tension=False`` does not pull where J > 1: it tears without
-    resistance, and presses again at its old volume.
+    not stiffen under compression. A fluid with ``tension=False`` has no tension where J > 1: it tears without
+    resistance, and has a pressure again when it returns to its initial volume.
 
     p is the pressure above that of the surroundings. An ideal gas that exchanges no heat is K = γ p₀ with γ = 1.4 for
     air and the ambient pressure p₀; a stiffened gas K = γ (p₀ + p_∞); an isothermal gas γ = 1 and K = p₀.
@@ -228,7 +228,7 @@ class Fluid(Material):
     viscosity : float, optional
         Dynamic viscosity [Pa s], >= 0, default 0.
     tension : bool, optional
-        Whether stretched fluid pulls, default True. `mpm.sph.Simulation` has an option of its own, which decides alone.
+        Whether stretched fluid has tension, default True. `mpm.sph.Simulation` uses its own option instead.
 
     References
     ----------
@@ -253,21 +253,21 @@ class Fluid(Material):
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HerschelBulkley(_Flowing):
-    """Yield-stress fluid such as mud, paste or fresh concrete: solid below τ_y, flowing above it.
+    """Yield-stress fluid such as mud, paste or fresh concrete: solid below τ_y, fluid above it.
 
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E with the moduli K and μ. Where the shear stress τ = ‖dev τ‖/√2 exceeds τ_y, it flows at constant volume, so that
-    steady simple shear at the rate γ̇ needs τ_y + k γ̇ⁿ (n = 1: Bingham). Below τ_y it keeps its shape. Without a yield
-    stress and with n = 1 it is a Maxwell fluid of the viscosity k, which relaxes in the time k/μ. Neither k nor τ_y
-    limits the time step, because the return map is implicit; K and μ do. In 2-D (plane strain) ``particles.Fzz`` is the
-    elastic stretch out of plane; in 3-D it stays 1.
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E
+    with the moduli K and μ. Where the shear stress τ = ‖dev τ‖/√2 exceeds τ_y, the material flows at constant volume,
+    so that steady simple shear at the rate γ̇ needs τ_y + k γ̇ⁿ (n = 1: Bingham). Below τ_y the material keeps its
+    shape. Without a yield stress and with n = 1 it is a Maxwell fluid of the viscosity k, which relaxes in the time
+    k/μ. Neither k nor τ_y limits the time step, because the return map is implicit; K and μ do. In 2-D (plane strain)
+    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1.
 
     Parameters
     ----------
     bulk_modulus : float
         K [Pa], > 0.
     shear_modulus : float
-        μ [Pa], > 0; far above the shear stresses of the flow, it does not matter.
+        μ [Pa], > 0; it hardly matters if it is far above the shear stresses of the flow.
     yield_stress : float
         τ_y [Pa], >= 0: in shear; a uniaxial stress is √3 times as large.
     consistency : float
@@ -299,11 +299,11 @@ class Viscoelastic(_Flowing, _Elastic):
     """Viscoelastic solid: a spring, two Maxwell branches beside it (a Prony series), and a dashpot.
 
     With e the logarithmic strain of F and e_k that of the spring in branch k, τ = K tr e + 2 μ (g₀ dev e + g₁ dev e₁ +
-    g₂ dev e₂) + 2 η J dev D, g₀ = 1 − g₁ − g₂. E and ν, with their μ and K, are those of fast deformation; slow
-    deformation meets g₀ μ. At a constant deformation dev e_k falls by exp(−t/τ_k). One branch is the standard linear
-    solid; η alone is the solid of Kelvin and Voigt. ``particles.viscous_1`` and ``viscous_2`` hold the inverse right
-    Cauchy–Green tensors of the dashpots (xx, xy, yy or xx, xy, xz, yy, yz, zz). Relaxation does not limit the time
-    step; η does. A fluid without a lasting shape is `HerschelBulkley` without a yield stress.
+    g₂ dev e₂) + 2 η J dev D, g₀ = 1 − g₁ − g₂. E and ν, with their μ and K, apply to fast deformation; the shear
+    modulus of slow deformation is g₀ μ. At a constant deformation dev e_k decays as exp(−t/τ_k). One branch is the
+    standard linear solid; η alone is the solid of Kelvin and Voigt. ``particles.viscous_1`` and ``viscous_2`` hold the
+    inverse right Cauchy–Green tensors of the dashpots (xx, xy, yy or xx, xy, xz, yy, yz, zz). Relaxation does not limit
+    the time step; η does. For a fluid that keeps no shape, use `HerschelBulkley` without a yield stress.
 
     Parameters
     ----------

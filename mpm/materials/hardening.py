@@ -1,4 +1,4 @@
-"""Isotropic hardening: how the yield stress of `VonMises` grows with its equivalent plastic strain.
+"""Isotropic hardening: the growth of the yield stress of `VonMises` with the equivalent plastic strain.
 
 >>> growth = mpm.materials.hardening.Voce(saturation=200e6, rate=8)
 >>> copper = mpm.materials.VonMises(E=117e9, nu=0.35, yield_stress=60e6, hardening=growth, density=8930)
@@ -60,12 +60,12 @@ class Linear(Hardening):
 @_check.strict_options
 @dataclass(frozen=True, slots=True)
 class Voce(Hardening):
-    """Y = σ_y + Q (1 − exp(−b ε_p)) + H ε_p: the growth saturates, but for a linear part.
+    """Y = σ_y + Q (1 − exp(−b ε_p)) + H ε_p: the growth saturates, except for a linear part.
 
     Parameters
     ----------
     saturation : float
-        Q [Pa], > 0: by how much the yield stress grows in the end.
+        Q [Pa], > 0: the total growth of the yield stress.
     rate : float
         b, > 0.
     modulus : float, optional

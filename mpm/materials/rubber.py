@@ -71,12 +71,12 @@ class Ogden(Material):
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FibreReinforced(_Elastic):
-    """Soft matrix with one family of fibres that bear tension alone, for tissue and cord rubber.
+    """Soft matrix with one family of fibres that bear only tension, for tissue and cord rubber.
 
     The matrix is `NeoHookean` with E and ν. With the unit vector a along the fibres at rest and ε = max(|F a|² − 1, 0),
     the fibres add k₁/(2 k₂) (exp(k₂ ε²) − 1) to the energy; with k₂ = 0 they add k₁/2 ε² (standard reinforcing model).
-    At rest they raise Young's modulus along a by up to 4 k₁. Compressed fibres do nothing. In 2-D (plane strain) a may
-    point out of the plane: then there are two families at ±a_z, each with half of k₁.
+    At rest the fibres raise Young's modulus along a by up to 4 k₁. Compressed fibres bear no stress. In 2-D (plane
+    strain) a may point out of the plane: then there are two families at ±a_z, each with half of k₁.
 
     The slope of the stress jumps where fibres get taut. Explicit steps across this kink may gain energy, even below the
     bound of the time step, so ``dt="auto"`` takes at most 0.4 of it. Choose a fixed dt below half of the bound.
@@ -94,7 +94,7 @@ class FibreReinforced(_Elastic):
     k_2 : float, optional
         k₂, >= 0, default 0.
     direction : array_like, shape (3,), optional
-        Of the fibres at rest, of any length but 0; default (1, 0, 0).
+        Direction of the fibres at rest, of any length except 0; default (1, 0, 0).
 
     References
     ----------

@@ -34,9 +34,9 @@ class Snow(_Plastic):
     moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays within ``Jp_limits``;
     ``clipped`` in ``Simulation.health`` counts the corrections.
 
-    Small critical values give powder, large ones chunks. Low hardening gives ductile snow, high hardening brittle
-    snow. A low E gives powdery snow, a high E icy snow. The defaults come from the paper. In 2-D (plane strain) the
-    stretch out of plane is 1 and takes no part.
+    Small critical values produce powder, large ones chunks. Snow with low hardening is ductile, with high hardening
+    brittle. Snow with a low E is powdery, with a high E icy. The defaults come from the paper. In 2-D (plane strain)
+    the out-of-plane stretch is 1 and does not yield.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Snow(_Plastic):
         ξ, >= 0, default 10.
     Jp_limits : (float, float) or None, optional
         Least and largest J_P, the one from 0 to 1, the other at least 1; default (0.6, 20). None: no limits, as in the
-        paper; snow that is compacted far then stiffens until the time step is very small.
+        paper; strongly compacted snow then stiffens until the time step is very small.
 
     See Also
     --------

@@ -30,20 +30,20 @@ def _refuse_no_friction(angle: object, cohesion: object, factor: float, words: s
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sand(_Plastic):
-    """Sand: grains that slide where shear exceeds their friction, and part without resistance.
+    """Sand: grains that slide where shear exceeds their friction, and separate without resistance.
 
     The deformation gradient is a product F = F_E F_P of an elastic and a plastic part; ``particles.F`` is F_E,
     ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. With e the logarithms of the principal
     stretches of F_E, Ψ = μ e:e + λ/2 (tr e)² and τ = 2μ e + λ tr e I along the same axes. Every step brings stresses
-    back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so and keeps the volume; where all
-    stresses are tensile, parting removes them and adds to J_P. Grains that come together again press on each other
-    once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in
-    ``Simulation.health`` counts the corrections.
+    back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so at constant volume; where all stresses
+    are tensile, the separation of grains removes the stresses and increases J_P. Grains that meet again have a pressure
+    once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in ``Simulation.health``
+    counts the corrections.
 
     In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: the Mohr–Coulomb criterion in triaxial compression. It is
     stronger than this criterion elsewhere: a 3-D body that flows in a plane, as between smooth plates, has the friction
     angle arcsin(3 α/√2), 44° for φ = 30° and 55° for 35°. In 2-D α = sin φ/√2 is the Mohr–Coulomb criterion for the
-    stresses in the plane; the stretch out of plane is 1 and takes no part. φ does not change with deformation.
+    stresses in the plane; the out-of-plane stretch is 1 and does not yield. φ does not change with deformation.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class Sand(_Plastic):
     friction_angle_deg : float, optional
         Angle of internal friction φ, > 0° and < 90°, default 35°.
     cohesion : float, optional
-        c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand part at
-        the mean tension c cot φ, and stick again when they meet.
+        c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand separate
+        at the mean tension c cot φ, and cohere again when they meet.
 
     References
     ----------
@@ -80,10 +80,10 @@ class NACC(_Flowing, _Elastic):
     """Cohesive Cam clay (NACC): yields on an ellipse of pressure and shear, hardens where compacted, breaks where torn.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. With b = F_E F_Eᵀ, J = det F_E and the
-    bulk modulus κ, Ψ = μ/2 (J^(−2/3) tr b − 3) + κ/2 ((J² − 1)/2 − ln J). Kirchhoff stresses of pressure p and
-    deviator s stay within 3/2 (1 + 2β) ‖s‖² + M² (p + β p0)(p − p0) <= 0 with M = 6 sin φ/(3 − sin φ): between the
-    tension β p0 and the pressure p0 = κ (10⁻⁵ + sinh(ξ max(−α, 0))). ``particles.alpha`` is α; compaction lowers it,
-    and the clay gets stronger; tearing and flow at low pressure raise it, and at α >= 0 hardly any strength is left.
+    bulk modulus κ, Ψ = μ/2 (J^(−2/3) tr b − 3) + κ/2 ((J² − 1)/2 − ln J). Kirchhoff stresses of pressure p and deviator
+    s stay within 3/2 (1 + 2β) ‖s‖² + M² (p + β p0)(p − p0) <= 0 with M = 6 sin φ/(3 − sin φ): between the tension β p0
+    and the pressure p0 = κ (10⁻⁵ + sinh(ξ max(−α, 0))). ``particles.alpha`` is α; compaction lowers α, and the clay
+    becomes stronger; tearing and flow at low pressure raise α, and at α >= 0 almost no strength remains.
     ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the elastic stretch out of
     plane; in 3-D it stays 1. As in the paper, the return map keeps the trace of b, not the volume of F_E, and α changes
     after the return: the surface is one step late.
@@ -125,19 +125,19 @@ class NACC(_Flowing, _Elastic):
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DruckerPrager(_Flowing, _Elastic):
-    """Soil that slides on a cone (Drucker and Prager), dilates as it slides, and parts at a tension.
+    """Soil that slides on a cone (Drucker and Prager), dilates as it slides, and separates at a tension.
 
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. With the pressure p and the shear q = √(3/2) ‖dev τ‖ of Kirchhoff stress, every step brings stresses back to
-    q <= M p + k and p >= −σ_t. Sliding gains the volume D times its shear strain. Where grains part, ``particles.gap``
-    keeps the volume ratio that they gained; they press on each other again when they have lost it. ``particles.Jp`` is
-    the plastic volume ratio, the gap included. In 2-D (plane strain) pressure and shear are those of three dimensions,
-    and ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. Unlike `Sand`, this law dilates, has a
-    tension of its own, and knows the stress out of plane. `gap` and `Jp` stay below 10⁶; ``clipped`` in
-    ``Simulation.health`` counts the corrections.
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
+    With the pressure p and the shear q = √(3/2) ‖dev τ‖ of Kirchhoff stress, every step brings stresses back to q <= M
+    p + k and p >= −σ_t. Sliding increases the volume by D times the shear strain. Where grains separate,
+    ``particles.gap`` is the volume ratio of the gap between them; the grains have a pressure again when the gap is
+    closed. ``particles.Jp`` is the plastic volume ratio, including the gap. In 2-D (plane strain) pressure and shear
+    are those of three dimensions, and ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. Unlike
+    `Sand`, this law dilates, has a separate tensile strength, and includes the out-of-plane stress. `gap` and `Jp` stay
+    below 10⁶; ``clipped`` in ``Simulation.health`` counts the corrections.
 
-    M, D and k follow from the angles of friction φ and dilation ψ, the cohesion c and ``cone``, which says where the
-    cone meets the criterion of Mohr and Coulomb:
+    M, D and k follow from the angles of friction φ and dilation ψ, the cohesion c and ``cone``, which determines where
+    the cone meets the criterion of Mohr and Coulomb:
 
     - ``"compression"``: in triaxial compression, M = 6 sin φ/(3 − sin φ), k = M c cot φ, D = 6 sin ψ/(3 − sin ψ);
     - ``"extension"``: in triaxial extension, with 3 + sin instead of 3 − sin;
@@ -210,13 +210,14 @@ class DruckerPrager(_Flowing, _Elastic):
 class MohrCoulomb(_Flowing, _Elastic):
     """Soil or rock that slides where shear on a plane exceeds its friction (Mohr and Coulomb), and dilates.
 
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. Every step brings the principal Kirchhoff stresses τ₁ >= τ₂ >= τ₃ back to (1 + sin φ) τ₁ − (1 − sin φ) τ₃ <=
-    2 c cos φ: to the plane, to an edge, or to the apex c cot φ, where grains part. ``particles.gap`` keeps the volume
-    ratio that they gained; they press on each other again when they have lost it. ``particles.Jp`` is the plastic
-    volume ratio, the gap included. In 2-D (plane strain) the stress out of plane is one of the three, and
-    ``particles.Fzz`` the elastic stretch there; in 3-D it stays 1. `gap` and `Jp` stay below 10⁶; ``clipped`` in
-    ``Simulation.health`` counts the corrections. Flow costs a singular value decomposition: `DruckerPrager` is faster.
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
+    Every step brings the principal Kirchhoff stresses τ₁ >= τ₂ >= τ₃ back to (1 + sin φ) τ₁ − (1 − sin φ) τ₃ <= 2 c cos
+    φ: to the plane, to an edge, or to the apex c cot φ, where grains separate. ``particles.gap`` is the volume ratio of
+    the gap between them; the grains have a pressure again when the gap is closed. ``particles.Jp`` is the plastic
+    volume ratio, including the gap. In 2-D (plane strain) the out-of-plane stress is one of the three, and
+    ``particles.Fzz`` is the out-of-plane elastic stretch; in 3-D it stays 1. `gap` and `Jp` stay below 10⁶; ``clipped``
+    in ``Simulation.health`` counts the corrections. Flow needs a singular value decomposition: `DruckerPrager` is
+    faster.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ class MohrCoulomb(_Flowing, _Elastic):
     density : float
         Initial density [kg/m³], > 0.
     friction_angle_deg : float, optional
-        φ, > 0° and < 90°, default 35°. Without friction take `VonMises`, with √3 c as the yield stress.
+        φ, > 0° and < 90°, default 35°. Without friction use `VonMises`, with √3 c as the yield stress.
     dilation_angle_deg : float, optional
         ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
     cohesion : float, optional
@@ -262,12 +263,12 @@ class CamClay(_Flowing):
     """Modified Cam clay: stiffens with pressure, hardens as it is compacted, softens as it dilates.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. With its logarithmic strain e, Kirchhoff
-    stress has the pressure p = a (exp(−tr e/κ) − 1) and the deviator 2 μ dev e. Every step brings it back to
-    q²/M² + P (P − P_c) <= 0 with q = √(3/2) ‖dev τ‖, P = p + a, and P_c − a = ``particles.yield_pressure``; the plastic
-    strain is normal to this ellipse, and ln P_c grows by its compaction over λ − κ. So ln P falls along lines of slope
-    1/κ (swelling) and 1/λ (normal compression) in the logarithm of the volume, and shear ends at the critical state
-    q = M P. The attraction a, the largest tension, keeps the clay together where no pressure does; far below the
-    pressures of interest it hardly matters. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain)
+    stress has the pressure p = a (exp(−tr e/κ) − 1) and the deviator 2 μ dev e. Every step brings it back to q²/M² + P
+    (P − P_c) <= 0 with q = √(3/2) ‖dev τ‖, P = p + a, and P_c − a = ``particles.yield_pressure``; the plastic strain is
+    normal to this ellipse, and ln P_c grows by its compaction over λ − κ. So ln P falls along lines of slope 1/κ
+    (swelling) and 1/λ (normal compression) in the logarithm of the volume, and shear ends at the critical state q = M
+    P. The attraction a, the largest tension, holds the clay together where there is no pressure; a value far below the
+    pressures of interest hardly matters. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain)
     ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. P_c stays between a/1000 and 10¹² a;
     ``clipped`` in ``Simulation.health`` counts the corrections.
 
@@ -318,11 +319,11 @@ class CamClay(_Flowing):
 class MuI(_Flowing, _Elastic):
     """Dense granular flow, the μ(I) rheology: friction that grows with the rate at which grains slide.
 
-    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at
-    F_E. With the pressure p of Kirchhoff stress and the shear stress τ = ‖dev τ‖/√2, grains slide at constant volume
-    where τ > μ₁ p, with τ = μ(I) p, μ(I) = μ₁ + (μ₂ − μ₁)/(I₀/I + 1) and the inertial number I = γ̇ d √(ρ_s/p). They
-    part without resistance: ``particles.gap`` keeps the volume ratio that they gained; they press on each other again
-    when they have lost it. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the
+    The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
+    With the pressure p of Kirchhoff stress and the shear stress τ = ‖dev τ‖/√2, grains slide at constant volume where τ
+    > μ₁ p, with τ = μ(I) p, μ(I) = μ₁ + (μ₂ − μ₁)/(I₀/I + 1) and the inertial number I = γ̇ d √(ρ_s/p). Grains separate
+    without resistance: ``particles.gap`` is the volume ratio of the gap between them; they have a pressure again when
+    the gap is closed. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the
     elastic stretch out of plane; in 3-D it stays 1. Flow does not limit the time step. The defaults are glass beads.
 
     Parameters

@@ -185,9 +185,9 @@ def _wrong_signature(name: str, given: str, arguments: Sequence[Any]) -> TypeErr
 class UserLaw(_Flowing):
     """A law of your own, as compiled functions: elastic, or with a return map and a history.
 
-    ``mpm_user_law.h`` in the folder `mpm.get_include` says what the functions get and return: tiles of particles,
-    component by component, in double precision. They are called from all threads, without Python's lock. A law that
-    writes its moduli as a law of the package does takes the same steps. `mpm.testing.check_law` looks for errors.
+    ``mpm_user_law.h`` in the folder `mpm.get_include` describes the arguments of the functions: tiles of particles,
+    component by component, in double precision. All threads call the functions, without Python's lock. A law that
+    writes its moduli as a law of the package does has the same time steps. `mpm.testing.check_law` looks for errors.
 
     A function is a ``scipy.LowLevelCallable``, a PyCapsule whose name is the signature below, with or without names of
     parameters, a function pointer of ctypes with ``argtypes`` and ``restype`` (`EVALUATE` and `RETURN_MAP` are
@@ -202,33 +202,34 @@ class UserLaw(_Flowing):
         Name of the law in files and messages: printable, shorter than 64 bytes.
     evaluate : compiled function
         ``void(int count, int dim, const double *parameters, const double *F, const double *history, double *tau, double
-        *energy, double *moduli, void *context)``. It is tried at rest; in a dimension where it then gives NaN, the law
-        cannot be used.
+        *energy, double *moduli, void *context)``. The constructor calls the
+        function at rest; the law does not support a dimension in which the result is NaN.
     density : float
         Initial density [kg/m³], > 0.
     constants : mapping of str to float, optional
-        The numbers that the functions get as ``parameters``, in this order; at most 64. The names are identifiers.
+        The numbers that the functions receive as ``parameters``, in this order; at most 64. The names are identifiers.
     history : sequence, optional
         `HistoryField` or names of fields of the package's laws, at most 6 with 24 components in 3-D.
     advance : compiled function, optional
         The return map, which advances the history: ``void(int count, int dim, const double *parameters, double dt,
         const double *velocity_gradient, double *F, double *history, void *context)``.
     moduli : str or float, optional
-        ``"law"`` (default): `evaluate` writes them. ``"numeric"``: differences of the stress bound them in every step,
-        which costs d² further evaluations. A number [Pa], > 0: no longitudinal modulus exceeds it in any state.
+        ``"law"`` (default): `evaluate` writes the moduli. ``"numeric"``: differences of the stress bound the moduli in
+        every step, which costs d² further evaluations. A number [Pa], > 0: an upper bound of the longitudinal modulus
+        in any state.
     J_range : (float, float), optional
         Beyond this range of det F a run is unstable; default (1e-3, 1e3).
     reference : str, optional
         For `Simulation.cite`.
     kinked : bool, optional
-        Whether the slope of the stress jumps somewhere, as that of fibres that bear tension alone. Then
-        ``dt="auto"`` takes at most 0.4 of the bound instead of 0.6: below the bound, steps across a kink may gain
-        energy. `mpm.testing.check_law` finds kinks. Default False.
+        Whether the slope of the stress jumps somewhere, as that of fibres that bear only tension. Then ``dt="auto"``
+        takes at most 0.4 of the bound instead of 0.6: below the bound, steps across a kink may gain energy.
+        `mpm.testing.check_law` finds kinks. Default False.
 
     Raises
     ------
     TypeError, ValueError
-        A function has another signature, is not compiled, or does not give finite numbers and an energy of 0 at rest.
+        A function has another signature, is not compiled, or does not return finite numbers and an energy of 0 at rest.
 
     Examples
     --------
