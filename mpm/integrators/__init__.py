@@ -1,4 +1,4 @@
-"""Integrators of ordinary differential equations: the methods that simulations are built on, on small systems.
+"""Integrators of ordinary differential equations: the methods behind simulations, applied to small systems.
 
 >>> from mpm import integrators
 >>> x, v = integrators.TwoBody((1, 1)).orbit(eccentricity=0.5)
@@ -6,8 +6,9 @@
 >>> run.times.shape, run.x.shape, run.energy.shape
 ((1001,), (1001, 2, 2), (1001,))
 
-`integrate` steps systems M dv/dt = f(x, v, t), dx/dt = v; `advect` moves points with a velocity field. Every step is
-taken in C, unless a `System` or a field asks Python. `methods` is the registry of the formulas, `table` measures them.
+`integrate` advances systems M dv/dt = f(x, v, t), dx/dt = v; `advect` moves points with a velocity field. Steps run in
+C, except for the functions of a `System` or a field in Python. `methods` is the registry of the formulas; `table`
+measures them.
 """
 
 from __future__ import annotations

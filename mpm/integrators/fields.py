@@ -1,4 +1,4 @@
-"""Velocity fields of points in the plane, in C, and one that asks Python."""
+"""Velocity fields of points in the plane, in C, and one with a function in Python."""
 
 from __future__ import annotations
 

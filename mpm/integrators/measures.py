@@ -1,4 +1,4 @@
-"""What the methods do to an oscillator, measured: amplification, order, limit, energy, phase."""
+"""Measures of the methods on an oscillator: amplification, order, limit, energy, phase."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def oscillator(method: str, z: float, periods: float) -> OscillatorRun:
     TypeError, ValueError
         An argument is of the wrong type or range.
     InstabilityError
-        The numbers have grown beyond all bounds.
+        The numbers are no longer finite.
     """
     name = _check.choice("method", method, tuple(methods()), WORDS)
     step = _check.number("z", z, low=0, low_open=True, high=1e50, unit="rad")

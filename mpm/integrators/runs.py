@@ -49,7 +49,7 @@ class Method:
     order : int
         Of x and v over a time.
     limit : float
-        The largest z = ω dt with which an undamped oscillator stays bounded; 0: there is none, inf: every.
+        The largest z = ω dt with which an undamped oscillator stays bounded; 0: none, inf: any.
     symplectic : bool
         Whether it keeps areas of phase space for every potential.
     implicit : bool
@@ -108,7 +108,7 @@ def integrate(
     steps: int,
     every: int = 1,
 ) -> Trajectory:
-    """Step a system M dv/dt = f(x, v, t), dx/dt = v from the time 0.
+    """Advance a system M dv/dt = f(x, v, t), dx/dt = v from the time 0.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def integrate(
     InstabilityError
         Numbers are no longer finite.
     ConvergenceError
-        An implicit step was not solved: its residual, in Newton's method, has not fallen to 1e-13 of the first one nor
-        to what rounding leaves. The derivatives of the force must be symmetric. See `MassSpring`.
+        An implicit step did not converge: the residual of Newton's method has not fallen to 1e-13 of the first one, nor
+        to the level of rounding. The derivatives of the force must be symmetric. See `MassSpring`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Systems of bodies M dv/dt = f(x, v, t): three in C, and one that asks Python."""
+"""Systems of bodies M dv/dt = f(x, v, t): three in C, and one with a function in Python."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class MassSpring(Model):
     damping : float or array_like, shape (k,), default 0
         [N s/m], >= 0.
     fixed : array_like of int, default ()
-        Masses on which no force acts: they keep their velocity, and stay where they are if it is zero.
+        Masses without force: they keep their velocity, and stay at rest if it is zero.
     gravity : array_like, shape (d,), optional
         [m/s²]. Default: none.
 
@@ -179,7 +179,8 @@ class MassSpring(Model):
     Notes
     -----
     Implicit methods solve linear systems by conjugate gradients, which need M − dt² ∂f/∂x to be positive definite. A
-    spring that is compressed, seen across, can make it indefinite if dt is long; then they raise ConvergenceError.
+    compressed spring is unstable sideways and can make this matrix indefinite if dt is long; the methods then raise
+    ConvergenceError.
     """
 
     mass: FloatArray
@@ -227,9 +228,9 @@ class MassSpring(Model):
 class System(Model):
     """A system whose force is a function in Python: M x'' = force(x, x', t).
 
-    What it costs: a call of Python takes about 10 µs with its checks and copies, an explicit step of `Oscillator` in C
-    about 20 ns; ``benchmarks/methods.py integrators`` prints both. An explicit step calls `force` once (the trapezoidal
-    rule and the midpoint method: twice), an implicit step some five times. Without a `jacobian`, every iteration of
+    The cost: a call of Python takes about 10 µs with its checks and copies, an explicit step of `Oscillator` in C about
+    20 ns; ``benchmarks/methods.py integrators`` prints both. An explicit step calls `force` once (the trapezoidal rule
+    and the midpoint method: twice), an implicit step some five times. Without a `jacobian`, every iteration of
     conjugate gradients calls it twice more.
 
     Parameters
@@ -238,8 +239,8 @@ class System(Model):
         force(x, v, t) -> array_like [N], of the shape of x; x [m] and v [m/s] are copies.
     jacobian : callable, optional
         jacobian(x, v, t) -> ∂f/∂x, or the pair (∂f/∂x, ∂f/∂v): arrays of shape (N, N), N being the count of numbers in
-        x, in C order. Both must be symmetric: those of a potential and of dampers are. Only implicit methods ask for
-        it. Default: differences of `force`.
+        x, in C order. Both must be symmetric: those of a potential and of dampers are. Only implicit methods use the
+        Jacobian. Default: differences of `force`.
     mass : float or array_like, default 1
         [kg], > 0: one number, one per row of x, or one per number of x.
     potential : callable, optional

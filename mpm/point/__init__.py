@@ -9,8 +9,8 @@ The driver runs the C code of the step: it advances F, applies the law's return 
 1.2
 
 A law may be written in Python here: an object with ``energy(F)``, which takes deformation gradients (m, 3, 3) and
-returns energies per rest volume (m,) [J/m³], or with ``stress(F)``, which returns first Piola–Kirchhoff stresses
-(m, 3, 3) [Pa]. A `Simulation` takes no such law.
+returns energies per rest volume (m,) [J/m³], or with ``stress(F)``, which returns first Piola–Kirchhoff stresses (m, 3,
+3) [Pa]. A `Simulation` does not accept laws in Python.
 
 >>> import numpy as np
 >>> class Hencky:

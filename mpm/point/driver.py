@@ -157,16 +157,16 @@ def drive(
     history: Mapping[str, npt.ArrayLike] | None = None,
     dimension: int = 3,
 ) -> Response:
-    """Lead a material point through prescribed deformations, Cauchy stresses, or a mix of both.
+    """Drive a material point through prescribed deformations, Cauchy stresses, or a mix of both.
 
-    The point is at rest before the first time and gets into its first state at once: without a time step and with a
-    velocity gradient of zero. From then on the velocity gradient between two times is the one that takes F from one to
-    the other, (F₂ F₁⁻¹ − I)/Δt; it acts in viscous stresses and in return maps, as in a step of a `Simulation`. The
-    error of laws that depend on time or path is of first order in the distance of the times.
+    The point is at rest before the first time and reaches its first state at once: without a time step and with a
+    velocity gradient of zero. Between two times the velocity gradient is (F₂ F₁⁻¹ − I)/Δt; it enters viscous stresses
+    and return maps, as in a step of a `Simulation`. The error of laws that depend on time or path is of first order in
+    the distance of the times.
 
-    Where a component of the stress is prescribed, that component of F is found so that the law answers with it: a
-    stretch for σ_xx, σ_yy, σ_zz, the upper shear F_xy, F_xz, F_yz for σ_xy, σ_xz, σ_yz. The residual gets as small as
-    rounding permits, 10⁻¹³ of stiffness and stress where it can, and 10⁻⁹ at least.
+    Where a component of the stress is prescribed, the driver solves for a component of F: a stretch for σ_xx, σ_yy,
+    σ_zz, the upper shear F_xy, F_xz, F_yz for σ_xy, σ_xz, σ_yz. The residual falls to the level of rounding, 10⁻¹³ of
+    stiffness and stress if possible, and at most 10⁻⁹.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def drive(
         such as ``{"xx": lambda t: 1 + t, "xy": 0.1}``, each a number, an array (k,) or a function of time. Components
         that neither `F` nor `stress` names are those of the identity.
     stress : array_like, callable or mapping, optional
-        Cauchy stress [Pa], positive in tension, in the same three forms; the mapping names the upper triangle alone.
+        Cauchy stress [Pa], positive in tension, in the same three forms; the mapping names only the upper triangle.
     history : mapping of str to array_like, optional
-        Initial values of fields that the law keeps, such as ``{"Jp": 0.9}``; default: those of new particles.
+        Initial values of fields of the law's history, such as ``{"Jp": 0.9}``; default: those of new particles.
     dimension : int, optional
         3 (the default) or 2 for plane strain.
 
@@ -193,7 +193,7 @@ def drive(
     Raises
     ------
     TypeError, ValueError
-        An argument is wrong, names what the law does not keep, or leads out of the law's range.
+        An argument is wrong, names a field that the law lacks, or leaves the range of the law.
     mpm.ConvergenceError
         No F was found for a prescribed stress; the message names the time and the component, ``time`` and ``step``
         (the index) are attributes.

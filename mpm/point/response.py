@@ -49,17 +49,17 @@ class Response(_check.Strict):
     J : ndarray, shape (k,)
         det F, the present volume over that at rest.
     stress : ndarray, shape (k, 3, 3)
-        Cauchy stress σ = τ/J [Pa], force per present area. ``Simulation.compute("stress")`` divides by the volume
-        ratio that the law keeps; both are the same unless the law forgets volume.
+        Cauchy stress σ = τ/J [Pa], force per present area. ``Simulation.compute("stress")`` divides by the volume ratio
+        in the state of the law; both are the same unless the law does not track volume.
     tau : ndarray, shape (k, 3, 3)
         Kirchhoff stress [Pa].
     energy : ndarray, shape (k,)
         Elastic energy per rest volume [J/m³]; NaN for a law in Python without `energy`.
     F_law : ndarray, shape (k, d, d)
-        The deformation gradient that the law keeps: of inelastic laws the elastic part.
+        The deformation gradient in the state of the law; of inelastic laws the elastic part.
     history : mapping of str to ndarray
-        The fields that the law keeps besides, by name: (k,) scalars, (k, …) vectors and tensors with the components
-        of ``Simulation.particles``.
+        The fields of the law's history, by name: (k,) scalars, (k, …) vectors and tensors with the components of
+        ``Simulation.particles``.
     """
 
     material: Any

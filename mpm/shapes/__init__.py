@@ -1,8 +1,8 @@
 """Shapes: the regions of bodies and colliders.
 
-A shape answers one question, `shape.contains(x)`. Operators combine shapes (`a | b`, `a & b`, `a - b`, `~a`), methods
-move them (`translate`, `rotate`, `scale`); each returns a new shape, none changes. Lengths are in metres, angles in
-radians. The length of the arguments decides between 2-D and 3-D.
+`shape.contains(x)` tests whether points are inside. Operators combine shapes (`a | b`, `a & b`, `a - b`, `~a`), and
+methods move them (`translate`, `rotate`, `scale`). Both return a new shape and leave the old one unchanged. Lengths are
+in metres, angles in radians. The length of the arguments determines whether a shape is 2-D or 3-D.
 
 Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes where their faces run along the
 axes: two boxes that touch share no point, and together they have every point of the seam. Curved boundaries do not

@@ -44,10 +44,10 @@ class Unjoined(NamedTuple):
 
 
 class Cells(Shape):
-    """The union of triangles in 2-D or tetrahedra in 3-D that share vertices: a body that brings its own mesh.
+    """The union of triangles in 2-D or tetrahedra in 3-D that share vertices: a body with its own mesh.
 
-    `mpm.fem.Simulation` takes the mesh as it is; other solvers fill it with particles. A point on the outline may count
-    as inside or outside. It cannot be a collider.
+    `mpm.fem.Simulation` uses the mesh as it is; other solvers fill it with particles. A point on the outline may count
+    as inside or outside. `Cells` cannot be a collider.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ class Cells(Shape):
 
     Notes
     -----
-    Overlaps are sought just below the faces that one cell alone has: a region that several cells fill begins at such
-    faces. There are a few points on each face, so that an overlap of less than a tenth of a face may be missed.
+    The search for overlaps tests a few points just below each face that belongs to only one cell, where every region
+    with several cells begins. The search may miss an overlap of less than a tenth of a face.
 
-    Cells hold together only where they share vertices. `mpm.fem.Simulation` warns of vertices that lie in the place of
+    Cells are connected only where they share vertices. `mpm.fem.Simulation` warns of vertices that lie in the place of
     another one, or on an edge or face of a cell that lacks them (hanging nodes).
     """
 
@@ -152,9 +152,9 @@ class Cells(Shape):
         """Read the cells of a mesh from a file of Gmsh (``.msh``), VTK (``.vtk``, ``.vtu``), or another format of
         meshio; needs the extra ``mesh``.
 
-        If the file has tetrahedra, these are the cells, and the triangles and lines of boundaries are left out.
-        Otherwise the cells are its triangles in a plane z = const. All cells must be of this kind and of first order.
-        Clockwise cells are turned, and vertices that no cell has are left out.
+        If the file has tetrahedra, these are the cells, and triangles and lines of boundaries are ignored. Otherwise
+        the cells are its triangles in a plane z = const. All cells must be of this kind and of first order. Clockwise
+        cells are reversed, and vertices without a cell are ignored.
 
         Parameters
         ----------

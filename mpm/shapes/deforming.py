@@ -23,8 +23,8 @@ class Deforming(Shape):
 
     Between two frames the shape blends both, each moved to the present time along the surface's velocity. For meshes
     this velocity is linear between the vertices' velocities, taken at the nearest point of the surface. For grids of
-    distances it moves the zero set along its normal: −∂φ/∂t n. The shape rests before the first frame and after the
-    last.
+    distances it moves the zero set along its normal: −∂φ/∂t n. The shape is at rest before the first frame and after
+    the last.
 
     Parameters
     ----------

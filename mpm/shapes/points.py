@@ -19,23 +19,23 @@ OPEN = 2.0  # times the median reach of Voronoi cells: a cell that reaches farth
 
 @called_as("Points([(0.1, 0.1), (0.2, 0.1)], volume=0.01)")
 class Points(Shape):
-    """Particles at given positions: a body without an inside. Points are no solid and cannot be combined.
+    """Particles at given positions: a body without an inside. Points cannot be combined with other shapes.
 
     Parameters
     ----------
     x : (n, d) array_like
         Positions [m]; n >= 1, d = 2 or 3.
     volume : float, (n,) array_like or str
-        Volume of each particle [m³; in 2-D m²], above 0. A body needs it; a name says how to find it:
+        Volume of each particle [m³; in 2-D m²], above 0, which a body needs; or the name of a method:
 
         ``"voronoi"``
-            The part of space that is nearest to the particle. Particles at the surface, whose part has no end or
-            reaches twice as far as usual, get the mean of their neighbours that lie deeper. Needs SciPy.
+            The part of space that is nearest to the particle. Particles at the surface, whose part is infinite or
+            reaches twice as far as usual, get the mean of their deeper neighbours. Needs SciPy.
         ``"grid-density"``
-            dx^d / Σ w n from the number density n at the nodes of the simulation's grid (Stomakhin et al. 2013): right
-            inside a body, too large by up to twice at its surface.
+            dx^d / Σ w n from the number density n at the nodes of the simulation's grid (Stomakhin et al. 2013):
+            correct inside a body, up to twice too large at its surface.
         ``"per-cell"``
-            dx^d / particles_per_cell, right for points that fill cells as a sampling does.
+            dx^d / particles_per_cell, correct for points that fill cells as a sampling does.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Points(Shape):
         path : str or path
             By the suffix: ``.csv`` with a line of names (``x``, Houdini's ``P.x``, ``P[x]``, ``Px``, ParaView's
             ``Points:0``) or two or three bare columns; ``.geo`` and ``.bgeo``, Houdini's classic formats; ``.ply``,
-            binary or ASCII; ``.npz`` with an array ``x``. What `mpm.export` writes can be read.
+            binary or ASCII; ``.npz`` with an array ``x``. `mpm.export` writes these formats, too.
         volume : optional
             As of `Points`. Default: the file's column or attribute ``volume``, if it has one.
         dimension : {2, 3}, optional

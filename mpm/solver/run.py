@@ -108,24 +108,24 @@ class Run(_check.Strict):
         duration : float
             Length of the run [s].
         max_steps : int, optional
-            Take at most this many steps, or raise `StepLimitError`. It changes no bit.
+            Take at most this many steps, or raise `StepLimitError`. It does not affect the results.
         progress : bool, optional
-            Show a bar on stderr; needs the extra ``plot``. It changes no bit of the results.
+            Show a bar on stderr; needs the extra ``plot``. The bar does not affect the results.
         callback : callable, optional
             ``callback(sim)`` is called between whole steps. It may read and write the particles; an exception ends the
-            run at that step. A callback that writes nothing changes no bit.
+            run at that step. A callback that writes nothing does not affect the results.
         every : int or float, with `callback` only
-            An int: steps between calls. A float: seconds of simulated time between calls; a call comes after the
-            first whole step at or after each multiple, at most once per step. Both count from the beginning of this
-            run, at which there is no call.
+            An int: steps between calls. A float: seconds of simulated time between calls; a call comes after the first
+            whole step at or after each multiple, at most once per step. Both count from the beginning of this run; the
+            first call is not at the beginning.
 
         Raises
         ------
         SimulationError
-            A value is not finite or outside a law's range; `InstabilityError` and `EscapeError` are special
-            cases. The simulation stays usable at its last whole step.
+            A value is not finite or outside a law's range; `InstabilityError` and `EscapeError` are special cases. The
+            simulation remains valid at its last whole step.
         StepLimitError
-            `max_steps` do not suffice. The simulation stays at the last of them; another run goes on.
+            The run needs more than `max_steps`. The simulation stays at the last step; another run continues it.
         BusyError
             Another thread is running this simulation.
         """

@@ -28,10 +28,10 @@ class StableDt:
     Attributes
     ----------
     dt : float
-        The bound itself [s], no safety factor in it.
+        The bound itself [s], without a safety factor.
     limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
-        What binds: the stiffness of a particle that is alone in its cells, a wave crossing a cell, a particle
-        or its strain moving too far, gravity, viscosity; nothing without particles.
+        The limit that binds: the stiffness of a particle alone in its cells, a wave that crosses a cell, the motion or
+        the strain of a particle, gravity, viscosity; none without particles.
     particle : int or None
         The row that binds, if one does.
     """
