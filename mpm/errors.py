@@ -16,8 +16,8 @@ __all__ = [
 
 
 class FileFormatError(ValueError):
-    """A file is not what its name or its header says; the message names the file and the defect."""
+    """A file does not match its name or its header; the message names the file and the defect."""
 
 
 class StepLimitError(SimulationError):
-    """A run needs more steps than `max_steps`; the simulation is at the last of them, whole."""
+    """A run needs more steps than `max_steps`; the simulation is valid, at the last of these steps."""

@@ -7,7 +7,7 @@ True
 >>> sim = entry.simulation(dtype="float32")
 >>> sim.run(entry.duration)
 
-The function that builds a scene is a start for your own; it returns an `mpm.Scene`:
+The function of a scene returns an `mpm.Scene` and is a good start for your own scenes:
 
 >>> import inspect
 >>> print(inspect.getsource(mpm.gallery.jelly))  # doctest: +ELLIPSIS
@@ -107,6 +107,6 @@ def get(name: str) -> Entry:
     Raises
     ------
     ValueError
-        There is none; the message lists them.
+        No scene has that name; the message lists the names.
     """
     return _BY_NAME[_check.choice("name", name, names())]

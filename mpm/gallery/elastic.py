@@ -20,7 +20,8 @@ def disk_wall(
 ) -> Scene:
     """A disk flies against a wall, and separates from it.
 
-    By symmetry this is half of two disks that meet head-on. What it lacks of its speed afterwards is in its vibration.
+    By symmetry this is half of two disks that meet head-on. After the impact, the missing kinetic energy is in the
+    vibration of the disk.
     """
     v = _check.number("speed", speed, unit="m/s")
     r = _check.number("radius", radius, low=0, low_open=True, high=0.45, unit="m")

@@ -29,8 +29,8 @@ def clay_indentation(
     """A rigid indenter, 0.15 m wide, is pressed into stiff clay within half a second, and drawn back as fast.
 
     The clay is modified Cam clay, in a box 1 m wide, filled to 0.4 m. It is compacted below the indenter, and a dent
-    stays. The history has the force: over a step of `dt`, ``sim.history["impulse:indenter"][1:, 1]/dt`` [N per metre
-    of depth] is what the indenter exerts on the clay, at the depth ``depth * time / 0.5``.
+    stays. The history has the force: over a step of `dt`, ``sim.history["impulse:indenter"][1:, 1]/dt`` [N per metre of
+    depth] is the force of the indenter on the clay, at the depth ``depth * time / 0.5``.
 
     Parameters
     ----------

@@ -108,8 +108,8 @@ def beam(*, E: float = 17e6, nu: float = 0.3, density: float = 1100.0, speed: fl
 def bar(*, E: float = 100.0, nu: float = 0.0, density: float = 1.0, speed: float = 0.1) -> Scene:
     """A bar, 25 m long, vibrates along its axis between planes of symmetry: v_x = speed·sin(π x / 50 m).
 
-    Its left end is held by a mirror, as are its sides, so that nothing moves across; its right end is free. The
-    frequency is √(M/density) / (4·25 m) with M = E (1 − ν) / ((1 + ν)(1 − 2 ν)), 0.1 Hz as it stands.
+    Mirrors hold the left end and the sides, so that nothing moves across; the right end is free. The frequency is
+    √(M/density) / (4·25 m) with M = E (1 − ν) / ((1 + ν)(1 − 2 ν)), 0.1 Hz with the defaults.
     """
     v = _check.number("speed", speed, unit="m/s")
 
@@ -126,7 +126,7 @@ def bar(*, E: float = 100.0, nu: float = 0.0, density: float = 1.0, speed: float
 def spinning_disk(
     *, E: float = 1e6, nu: float = 0.3, density: float = 1000.0, angular_velocity: float = 2 * np.pi
 ) -> Scene:
-    """A free, almost rigid disk of radius 0.3 m turns, one revolution per second: what a transfer keeps of it shows.
+    """A free, almost rigid disk of radius 0.3 m turns once per second and shows how well a transfer conserves rotation.
 
     `angular_velocity` is in rad/s.
     """

@@ -1,4 +1,4 @@
-"""Scenes for implicit steps: stiffness or viscosity bounds explicit steps far below what the motion needs.
+"""Scenes for implicit steps: stiffness or viscosity makes explicit steps far shorter than the motion needs.
 
 Each function takes its physics as keywords, in SI units, and returns a new `mpm.Scene`.
 """
@@ -21,7 +21,7 @@ def stiff_drop(
     """A block of hard plastic falls onto a floor with an edge first, tips over and slides to rest.
 
     Its longitudinal waves are 400 times as fast as its impact. An implicit step of 1/120 s goes as far as 880 explicit
-    ones, and the shortest step, at the impact, as far as 330. Backward Euler takes the bounce.
+    ones, and the shortest step, at the impact, as far as 330. Backward Euler damps the bounce.
     """
     g = _check.number("gravity", gravity, unit="m/s²")
     scene = Scene(
@@ -36,8 +36,8 @@ def stiff_drop(
 def cantilever(*, E: float = 2e7, nu: float = 0.3, density: float = 1000.0, gravity: float = 9.81) -> Scene:
     """A beam, 1 m long and 1/8 m high, is clamped at a sticky wall and sags under its weight.
 
-    Backward Euler damps its oscillation, so that it comes to rest. The linear theory of slender beams gives a
-    deflection of 3 density gravity (1 − ν²) (1 m)⁴ / (2 E (1/8 m)²) at the free end, 43 mm as it stands; the scene
+    Backward Euler damps the oscillation, so that the beam comes to rest. The linear theory of slender beams gives a
+    deflection of 3 density gravity (1 − ν²) (1 m)⁴ / (2 E (1/8 m)²) at the free end, 43 mm with the defaults; the scene
     shows 8 % more. ``Simulation.equilibrate`` finds the state of rest at once.
     """
     g = _check.number("gravity", gravity, unit="m/s²")
@@ -53,9 +53,9 @@ def stiff_disk(
 ) -> Scene:
     """A free disk of hard plastic, of radius 0.3 m, turns once per second: the midpoint keeps its rotation.
 
-    A step goes as far as 150 explicit ones. The tolerance of the solve decides how much angular momentum the disk
-    loses: 1.5 % in one turn, but a quarter in single precision, whose rounding ends each solve early.
-    `angular_velocity` is in rad/s.
+    A step goes as far as 150 explicit ones. The tolerance of the solve determines the loss of angular momentum: 1.5 %
+    in one turn, but a quarter in single precision, whose rounding ends each solve early. `angular_velocity` is in
+    rad/s.
     """
     omega = _check.number("angular_velocity", angular_velocity, unit="rad/s")
     scene = Scene(lower=(-0.5, -0.5), upper=(0.5, 0.5))

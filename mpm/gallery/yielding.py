@@ -1,4 +1,4 @@
-"""Scenes of materials that yield, break, flow or forget: metal, bread, mud, jelly."""
+"""Scenes of materials that yield, break, flow or relax: metal, bread, mud, jelly."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def jelly_stack(
 ) -> Scene:
     """Three cubes of jelly fall onto each other: one springs back, one creeps, one keeps its dents.
 
-    From below they are neo-Hookean, viscoelastic with a relaxing share of 70 %, and plastic with a yield stress of 30 %
-    of Young's modulus. The stiffness of all is `E` [Pa], at first.
+    From the bottom up, the cubes are neo-Hookean, viscoelastic with 70 % of relaxing stiffness, and plastic with a
+    yield stress of 30 % of Young's modulus. The initial stiffness of all is `E` [Pa].
 
     Parameters
     ----------

@@ -30,9 +30,9 @@ RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
 class Particles:
     """The particles as live NumPy arrays; row k is the same particle until particles are deleted.
 
-    Every access returns a fresh view of the current buffer. After a run the view shows the new state; values written
-    through it take effect at the next step. A view taken before `Simulation.add` or `delete` keeps its memory and
-    goes stale.
+    Every access returns a new view of the current buffer. After a run the view shows the new state; values written
+    through the view take effect at the next step. A view from before `Simulation.add` or `delete` keeps its memory, but
+    no longer shows the state.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Particles:
         Position [m] and velocity [m/s]. Along a periodic axis positions lie in lower <= x < upper; positions
         written elsewhere are wrapped.
     F, C : ndarray, shape (n, d, d)
-        Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. A fluid's F
-        reads J^(1/d) I; do not write to it. The F of inelastic materials is the elastic part.
+        Deformation gradient and velocity gradient ∇v of the last grid-to-particle transfer [1/s]. A fluid's F reads
+        J^(1/d) I; do not write to it. The F of inelastic materials is the elastic part.
     J : ndarray, shape (n,)
         det F; the state of a fluid. J of a solid follows from F; writing to it is refused, at once in a simulation of
         solids only, otherwise by the next run.
