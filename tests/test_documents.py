@@ -194,7 +194,7 @@ def test_commands_name_what_there_is(name):
         assert {"mesh", "all"} <= set(re.findall(r"`([a-z0-9]+)`", listed[1])) <= set(extras)
 
 
-# --- the reference ---------------------------------------------------------------------------------------------------
+# --- the gallery and the reference -----------------------------------------------------------------------------------
 
 
 def test_every_public_name_has_a_page(monkeypatch):
@@ -209,3 +209,14 @@ def test_every_public_name_has_a_page(monkeypatch):
     assert "mpm.shapes.Ball" in reference.missing(named) or "mpm.shapes.Ball" in named
     gone = reference.missing(named - {"mpm.Scene"})
     assert "mpm.Scene" in gone and "mpm.Scene.add" in gone
+
+
+def test_every_scene_has_a_card(monkeypatch):
+    """`make docs` draws the pictures."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    pages = importlib.import_module("gallery_pages")
+    commands = re.findall(r"python -m mpm demo (\S+)", pages.index())
+    assert sorted(commands) == list(mpm.gallery.names()) == sorted(pages.all_loops())
+    page = pages.page("honey")
+    assert "def honey(" in page and "integrator='implicit-euler'" in page and "mpm.materials.Fluid" in page
+    assert pages.scenes_of("NACC") == ["bread-tearing"]
