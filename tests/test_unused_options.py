@@ -44,7 +44,6 @@ def test_options_of_a_simulation(shape, options, said):
         {"f_update": "cayley"},
         {"f_bar": True},
         {"volume": "grid-density"},
-        {"dissipation": True},
         {"transfer": "xpic", "xpic_order": 2},
         {"transfer": "flip", "flip_ratio": 0.95},
         {"transfer": "aflip", "advect": "pic"},

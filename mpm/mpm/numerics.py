@@ -194,11 +194,7 @@ class Numerics(Leaving):
         "deep", CORE.choice("particle_collisions"), meaning="where colliders hold particles", viewer=True
     )
     dissipation: bool = option(
-        False,
-        Flag(),
-        meaning="track the energy that the laws dissipate",
-        left_out=False,
-        deformable=True,
+        False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
     )
 
     @classmethod
