@@ -69,7 +69,7 @@ class Maker:
         if options.get("on_leave") == "faces":
             free = [face for face, (contact, _) in walls.items() if contact != "periodic"]
             options["on_leave"] = {face: choose(("clamp", "delete", "raise")) for face in free} or "raise"
-        return Setup(
+        setup = Setup(
             method=self.method,
             lower=self.lower,
             upper=self.upper,
@@ -83,6 +83,10 @@ class Maker:
             steps=self.random.randint(4, 36 if d == 2 else 12),
             number=self.number,
         )
+        if all(isinstance(body.material, M.Rigid) for body in setup.bodies):  # which refuse options of strain
+            unused = ("flip_ratio", "advect", "xpic_order", "f_update", "f_bar", "artificial_viscosity")
+            setup = setup.with_options(**dict.fromkeys(unused, None))
+        return setup
 
     def walls(self) -> dict[str, tuple[str, float]]:
         walls = {}
