@@ -138,6 +138,7 @@ MOTIONS: dict[str, Callable[[], Any]] = {
     "Linear": lambda: motion.Linear((0.8, 0)),
     "Rotation": lambda: motion.Rotation(2 * np.pi, about=(0.55, 0.4)),
     "Sinusoid": lambda: motion.Sinusoid((0.25, 0), 2),
+    "Velocities": lambda: motion.Velocities([0, 0.4, 0.7], [(1.5, 0), (0, 1), (-2, 0)]),
     "Keyframes": lambda: motion.Keyframes([0, 0.4, 0.7, 1], [(0, 0), (0.6, 0), (0.6, 0.3), (0, 0.3)]),
 }
 

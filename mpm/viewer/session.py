@@ -691,7 +691,7 @@ class Session:
             "Run",
             "time per frame",
             "s",
-            self._span,
+            float(f"{self._span:.4g}"),
             low=0,
             low_open=True,
             optional=True,
