@@ -139,6 +139,20 @@ def test_gravity_acts_from_the_next_step_on():
     assert "gravitational" in sim.history and sim.totals().gravitational < before.gravitational
 
 
+def test_views_stay_and_callbacks_may_change_the_run():
+    sim, again = plowed(), plowed()
+    v = sim.particles.v
+    sim.run(0.03, callback=lambda s: s.set("gravity.y", -1 - 100 * s.time), every=5)
+    sim.step(3)
+    assert v is not sim.particles.v and np.shares_memory(v, sim.particles.v)
+    assert len(sim.changes) >= 2 and {change.step % 5 for change in sim.changes} <= {0}
+    for step, _, name, value in sim.changes:
+        again.step(step - again.steps)
+        again.set(name, value)
+    again.step(5)
+    assert again.changes == sim.changes and np.isfinite(again.particles.v).all()
+
+
 def test_colliders_go_on_from_where_they_are():
     sim = plowed()
     sim.step(40)

@@ -84,7 +84,7 @@ def test_looking_changes_no_bit_of_a_run(dim, tmp_path):
 
 
 def test_a_frame_is_a_span_of_time_and_a_step_is_one():
-    sim = make()
+    sim = make(dt=3e-4)
     browser = Browser(sim)
     assert not browser.ask("step") and sim.steps == 1
     browser.draw()
