@@ -26,7 +26,7 @@ class Loop:
     make: Callable[..., mpm.Simulation] = field(repr=False)  # a function of a module, with `arguments`
     duration: float  # of simulated time [s]
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    color: str = "speed"
+    color: Any = "speed"  # as in `Simulation.plot`
     limits: tuple[float, float] | None = None
     frames: int = 40
     seconds: float = 2.8  # that the loop takes to play

@@ -16,13 +16,20 @@ import mpm
 from mpm import gallery
 
 # Large scenes are coarser in their loops (`scale` is that of `Entry.simulation`), and some end before the scene does.
+# With the colour None, materials have their own colours.
 SETTINGS: dict[str, dict[str, Any]] = {
     "cube": {"scale": 0.6, "duration": 1.2},
-    "honey": {"duration": 1.2},
-    "sand-column-3d": {"scale": 0.8},
+    "honey": {"duration": 1.2, "color": {"honey": "darkgoldenrod"}},
+    "jelly": {"color": None},
+    "jelly-stack": {"color": None},
+    "raft": {"color": None},
+    "sand-column-3d": {"scale": 0.8, "color": None},
+    "sand-hourglass": {"color": None},
     "snow-parameters": {"scale": 0.75},
-    "snow-wedge-3d": {"scale": 0.5, "duration": 0.25},
+    "snow-plow": {"color": None},
+    "snow-wedge-3d": {"scale": 0.5, "duration": 0.25, "color": None},
     "taylor-bar": {"scale": 0.5},
+    "twisted-bar": {"color": None},
 }
 # The order of the page: physics by physics, easy scenes first.
 GROUPS = {
@@ -82,6 +89,8 @@ def all_loops() -> dict[str, drawn.Loop]:
         entry, own = gallery.get(name), dict(SETTINGS.get(name, {}))
         arguments = {"name": name, "scale": own.pop("scale", 1)}
         shown = {"duration": entry.duration, "color": entry.color, "limits": entry.limits} | own
+        if shown["color"] != entry.color:
+            shown["limits"] = None
         found[name] = drawn.Loop(simulation, arguments=arguments, **shown)
     return found
 
@@ -136,9 +145,12 @@ def page(name: str) -> str:
     scene = entry.scene()
     laws = sorted({type(body.material).__name__ for body in scene.bodies})
     shown = ", ".join(f"{{py:class}}`~mpm.materials.{law}`" for law in laws)
-    colors = f"`{entry.color}`" + (
-        "" if entry.limits is None else ", from {:g} to {:g}".format(*entry.limits)
-    )
+    loop = all_loops()[name]
+    colors = "those of the materials"
+    if isinstance(loop.color, str):
+        colors = f"`{loop.color}`" + (
+            "" if loop.limits is None else ", from {:g} to {:g}".format(*loop.limits)
+        )
     methods = [f"`--method {method}`" for method in entry.methods if method != "mpm"]
     others = f" Also by another method: {', '.join(methods)}." if methods else ""
     options = ", ".join(f"`{option}={value!r}`" for option, value in entry.numerics.items())
