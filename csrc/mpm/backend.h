@@ -12,6 +12,7 @@
 #include "base/device.h"
 #include "base/reduction.h"
 #include "mpm/kernels/kernels.h"
+#include "mpm/memory/arrivals.h"
 
 /** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
 typedef enum mpm_pass_kind {
@@ -54,8 +55,9 @@ struct mpm_backend {
 
     void (*pass)(mpm_backend *backend, const mpm_pass *pass);
 
-    /** mpm_binning_run; loop and pool are left to the back end. */
-    mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
+    /** mpm_binning_run_with; loop and pool are left to the back end. */
+    mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
+                      mpm_particles *particles, mpm_grid *grid);
 
     /** mpm_reduction_run, of parts in memory of the device into a struct of the host. */
     void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, void *result);

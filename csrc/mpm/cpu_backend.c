@@ -154,13 +154,14 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
               of->kind == MPM_PASS_GRID ? of->grid->place_count : of->grid->images.block_count);
 }
 
-static mpm_status bin(mpm_backend *backend, const mpm_binning *request, mpm_particles *particles, mpm_grid *grid)
+static mpm_status bin(mpm_backend *backend, const mpm_binning *request, const mpm_arrivals *arrivals,
+                      mpm_particles *particles, mpm_grid *grid)
 {
     const struct cpu *cpu = (struct cpu *)backend;
     mpm_binning binning = *request;
     binning.pool = cpu->pool;
     binning.loop = cpu->loop;
-    return mpm_binning_run(&binning, particles, grid);
+    return mpm_binning_run_with(&binning, arrivals, particles, grid);
 }
 
 static void reduce(mpm_backend *backend, const mpm_reduction *reduction, void *result)

@@ -29,9 +29,6 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .locate = simulation->kernels->locate,
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
-        .arrivals = simulation->waiting.arrivals,
-        .arrival_count = simulation->waiting.arrival_count,
-        .arrived_cell = simulation->waiting.cell,
         .drop_massless = kind == MPM_BIN_WITHOUT_MASSLESS,
         .mid_step = kind == MPM_BIN_MID_STEP,
         .prepare = mpm_sweeps_fit,
@@ -41,7 +38,9 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     mpm_backend *backend = simulation->backend;
-    status = backend->bin(backend, &binning, &simulation->particles, &simulation->grid);
+    const struct waiting *waiting = &simulation->waiting;
+    const mpm_arrivals arrivals = {waiting->arrivals, waiting->arrival_count, waiting->cell};
+    status = backend->bin(backend, &binning, &arrivals, &simulation->particles, &simulation->grid);
     mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
         simulation->drift = 0;

@@ -6,6 +6,7 @@
 
 #include "base/real.h"
 #include "materials/parameters.h"
+#include "mpm/arrivals.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/dispatch.h"
 #include "mpm/rebin.h"
@@ -241,33 +242,6 @@ static void end(mpm_simulation *simulation)
     mpm_run_end(&simulation->run);
 }
 
-/* The first slot in which new particles wait. */
-static ptrdiff_t first_waiting(const mpm_simulation *simulation)
-{
-    const mpm_particles *particles = &simulation->particles;
-    if (!particles->group_count)
-        return 0;
-    const mpm_group *last = &particles->groups[particles->group_count - 1];
-    return (ptrdiff_t)(last->first_tile + last->tiles) * particles->lanes;
-}
-
-/* Forgets where new particles go, once they are in their groups. */
-static void forget_waiting(mpm_simulation *simulation)
-{
-    const mpm_allocator *allocator = &simulation->run.allocator;
-    mpm_memory_free(allocator, simulation->waiting.arrivals);
-    mpm_memory_free(allocator, simulation->waiting.cell);
-    simulation->waiting = (struct waiting){0};
-}
-
-/* Gives up the particles that wait. */
-static void drop_waiting(mpm_simulation *simulation)
-{
-    if (simulation->waiting.cell)
-        simulation->particles.tiles = first_waiting(simulation) / simulation->particles.lanes;
-    forget_waiting(simulation);
-}
-
 /* Begins a call that takes no steps. */
 static mpm_status begin(mpm_simulation *simulation)
 {
@@ -280,7 +254,7 @@ static mpm_status begin(mpm_simulation *simulation)
 /* Reads in views first, so that no written value is lost when the arrays are replaced. */
 static mpm_status begin_change(mpm_simulation *simulation)
 {
-    drop_waiting(simulation); /* of a call that was the last to come */
+    mpm_arrivals_drop(simulation); /* of a call that was the last to come */
     mpm_status status = begin(simulation);
     if (!status && (status = mpm_store_read_in(&simulation->store)))
         end(simulation);
@@ -294,95 +268,6 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
         return;
     simulation->measured = false;
     simulation->grid_valid = false;
-}
-
-/* Makes room for `count` more particles besides those that wait: rows, and tiles with some room for padding. */
-static mpm_status make_room(mpm_simulation *simulation, ptrdiff_t count)
-{
-    mpm_particles *particles = &simulation->particles;
-    const ptrdiff_t lanes = particles->lanes, tiles = (count + lanes - 1) / lanes;
-    if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count)
-        return MPM_TOO_LARGE;
-    mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count);
-    if (!status && (size_t)(particles->tiles + tiles) > particles->capacity)
-        status = mpm_particles_reserve(particles, (size_t)(tiles + (particles->tiles + tiles) / 16));
-    return status;
-}
-
-/* Notes where a new particle goes. */
-static mpm_status note(mpm_simulation *simulation, const mpm_placement *placement)
-{
-    struct waiting *waiting = &simulation->waiting;
-    mpm_arrival *last = waiting->arrival_count ? &waiting->arrivals[waiting->arrival_count - 1] : NULL;
-    if (last && last->slot + last->count == placement->slot && last->material == placement->material &&
-        !memcmp(last->block, placement->block, sizeof last->block)) {
-        last->count++;
-        return MPM_OK;
-    }
-    void *arrivals = waiting->arrivals;
-    if (mpm_memory_grow(&simulation->run.allocator, &arrivals, &waiting->arrival_capacity, waiting->arrival_count,
-                        waiting->arrival_count + 1, sizeof *waiting->arrivals))
-        return MPM_OUT_OF_MEMORY;
-    waiting->arrivals = arrivals;
-    waiting->arrivals[waiting->arrival_count++] =
-        (mpm_arrival){{placement->block[0], placement->block[1], placement->block[2]}, placement->material,
-                      (int32_t)placement->slot, 1};
-    return MPM_OK;
-}
-
-/* Fills tiles behind the others with new particles, which wait there. */
-static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
-{
-    mpm_particles *particles = &simulation->particles;
-    struct waiting *waiting = &simulation->waiting;
-    const ptrdiff_t lanes = particles->lanes, tiles = (insertion->count + lanes - 1) / lanes;
-    const ptrdiff_t first = particles->tiles * lanes, behind = first - first_waiting(simulation);
-    void *cell = waiting->cell;
-    if (mpm_memory_grow(&simulation->run.allocator, &cell, &waiting->cell_capacity, (size_t)behind,
-                        (size_t)(behind + tiles * lanes), sizeof *waiting->cell))
-        return MPM_OUT_OF_MEMORY;
-    waiting->cell = cell;
-    mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
-    insertion->particles = &mapped;
-    insertion->first_slot = first;
-    insertion->first_row = (int32_t)(particles->count + waiting->count);
-    memset(mapped.row + first, 0xff, (size_t)(tiles * lanes) * sizeof *mapped.row);
-    simulation->kernels->insert(insertion);
-    mpm_particles_unmap(particles, 0, particles->columns);
-    for (ptrdiff_t i = 0; i < insertion->count; i++) {
-        waiting->cell[behind + i] = insertion->placements[i].cell;
-        const mpm_status status = note(simulation, &insertion->placements[i]);
-        if (status)
-            return status;
-    }
-    particles->tiles += tiles;
-    waiting->count += insertion->count;
-    return MPM_OK;
-}
-
-/* The same for any number of particles, in pieces, so that their placements take little memory. */
-static mpm_status insert_all(mpm_simulation *simulation, const mpm_insertion *all)
-{
-    enum { PIECE = 1 << 14 }; /* whole tiles */
-    const ptrdiff_t d = simulation->settings.dim;
-    const ptrdiff_t most = all->count < PIECE ? all->count : PIECE;
-    mpm_status status = MPM_OK;
-    mpm_insertion piece = *all;
-    piece.placements = mpm_memory_new_unset(&simulation->run.allocator, (size_t)most, sizeof *piece.placements);
-    if (!piece.placements)
-        return MPM_OUT_OF_MEMORY;
-    for (ptrdiff_t i = 0; i < all->count && !status; i += piece.count) {
-        piece.count = all->count - i < PIECE ? all->count - i : PIECE;
-        piece.x = all->x + i * d;
-        piece.v = all->v + i * d;
-        piece.C = all->C ? all->C + i * d * d : NULL;
-        piece.F = all->F ? all->F + i * d * d : NULL;
-        piece.volume = all->volume + i;
-        piece.mass = all->mass + i;
-        status = insert(simulation, &piece);
-    }
-    mpm_memory_free(&simulation->run.allocator, piece.placements);
-    return status;
 }
 
 /* Takes in the particles that wait, all of one material. */
@@ -451,15 +336,15 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
         return status;
     for (ptrdiff_t i = 0; i < count; i++)
         simulation->waiting.lacks_volumes |= volume[i] == 0;
-    status = make_room(simulation, count + left);
+    status = mpm_arrivals_reserve(simulation, count + left);
     if (!status)
-        status = insert_all(simulation, &insertion);
+        status = mpm_arrivals_insert(simulation, &insertion);
     if (!status && left == 0)
         status = take_in(simulation, material);
     if (status)
-        drop_waiting(simulation);
+        mpm_arrivals_drop(simulation);
     else if (left == 0)
-        forget_waiting(simulation);
+        mpm_arrivals_forget(simulation);
     end_change(simulation, status);
     return status;
 }
@@ -550,7 +435,7 @@ static mpm_status remove_and_count(void *self, const uint8_t *mask)
 static mpm_status refresh_for_steps(void *self)
 {
     mpm_simulation *simulation = self;
-    drop_waiting(simulation);
+    mpm_arrivals_drop(simulation);
     simulation->stage.scattered = false;
     mpm_status status = mpm_sweeps_begin(simulation);
     if (!status && !(status = mpm_refresh_state(simulation)))
@@ -588,7 +473,7 @@ static mpm_status clean_up(void *self, mpm_status status, bool paused)
 
 static mpm_status refresh(mpm_simulation *simulation)
 {
-    drop_waiting(simulation);
+    mpm_arrivals_drop(simulation);
     mpm_status status = begin(simulation);
     if (status)
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mpm/memory/binning.h"
+#include "mpm/memory/arrivals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ struct feed {
 /* Scratch of one binning. */
 struct plan {
     const mpm_binning *request;
+    mpm_arrivals arrivals;
     const mpm_particles *old;
     int lane[MOST_LANES]; /* of the p-th particle of a tile */
     size_t grouped, slots; /* old slots in groups; the same with those of waiting tiles */
@@ -103,12 +104,12 @@ static void mark_placed(struct plan *plan, size_t first, size_t last)
 
 static void mark_arrived(struct plan *plan)
 {
-    const mpm_binning *request = plan->request;
-    for (size_t i = 0; i < request->arrival_count; i++) {
-        const size_t first = (size_t)request->arrivals[i].slot, last = first + (size_t)request->arrivals[i].count;
+    const mpm_arrivals *arrivals = &plan->arrivals;
+    for (size_t i = 0; i < arrivals->count; i++) {
+        const size_t first = (size_t)arrivals->list[i].slot, last = first + (size_t)arrivals->list[i].count;
         for (size_t slot = first; slot < last; slot++)
             if (stays(plan, slot)) {
-                plan->cell[slot] = request->arrived_cell[slot - plan->grouped];
+                plan->cell[slot] = arrivals->cell[slot - plan->grouped];
                 plan->shift[slot] = ARRIVED;
             }
     }
@@ -165,8 +166,8 @@ static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
             status = feed(plan, feeds, count,
                           (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, PLACED);
     }
-    for (size_t i = 0; i < plan->request->arrival_count && !status; i++) {
-        const mpm_arrival *mine = &plan->request->arrivals[i];
+    for (size_t i = 0; i < plan->arrivals.count && !status; i++) {
+        const mpm_arrival *mine = &plan->arrivals.list[i];
         status = feed(plan, feeds, count,
                       (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, ARRIVED);
     }
@@ -214,7 +215,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
 static mpm_status find_groups(struct plan *plan)
 {
     const mpm_allocator *allocator = plan->request->allocator;
-    size_t most = plan->request->placement_count + plan->request->arrival_count, count = 0;
+    size_t most = plan->request->placement_count + plan->arrivals.count, count = 0;
     for (size_t g = 0; g < plan->old->group_count; g++)
         most += (size_t)__builtin_popcount(plan->present[g]);
     if (most > INT32_MAX / 2)
@@ -242,7 +243,7 @@ static inline __attribute__((always_inline)) void for_each_slot(const struct pla
             continue;
         }
         if (feed.shift == ARRIVED) {
-            const mpm_arrival *arrival = &plan->request->arrivals[feed.from];
+            const mpm_arrival *arrival = &plan->arrivals.list[feed.from];
             for (size_t slot = (size_t)arrival->slot; slot < (size_t)(arrival->slot + arrival->count); slot++)
                 if (plan->shift[slot] == ARRIVED)
                     visit(cursor, slot);
@@ -565,8 +566,15 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
 
 mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
 {
+    return mpm_binning_run_with(binning, &(mpm_arrivals){0}, particles, grid);
+}
+
+mpm_status mpm_binning_run_with(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
+                                mpm_grid *grid)
+{
     const mpm_allocator *allocator = binning->allocator;
-    struct plan plan = {.request = binning, .old = particles, .map = mpm_block_map_empty(allocator)};
+    struct plan plan = {
+        .request = binning, .arrivals = *arrivals, .old = particles, .map = mpm_block_map_empty(allocator)};
     mpm_grid fresh_grid = {0};
     plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
     for (size_t g = 0; g < particles->group_count; g++)

@@ -18,14 +18,6 @@ typedef struct mpm_placement {
     ptrdiff_t slot; /* tile * lanes + lane */
 } mpm_placement;
 
-/** New particles of one block and material in `count` consecutive slots of waiting tiles. Their resident positions are
- *  already relative to `block`. */
-typedef struct mpm_arrival {
-    int32_t block[3];
-    int32_t material;
-    int32_t slot, count;
-} mpm_arrival;
-
 /** Finds for every slot of group `g` the cell of its base node (0 .. 63) and the neighbour block that it has moved to
  *  (0 .. 26, x slowest; 13 in 3-D and 4 in 2-D is its own). It is a kernel, because it reads positions. */
 typedef void (*mpm_binning_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift);
@@ -40,9 +32,6 @@ typedef struct mpm_binning {
     mpm_binning_locate locate;
     const mpm_placement *placements; /* ascending in `slot` */
     size_t placement_count;
-    const mpm_arrival *arrivals; /* ascending in `slot`; waiting particles without one leave */
-    size_t arrival_count;
-    const uint8_t *arrived_cell; /* of the base node, by slot from the first waiting one on */
     bool drop_massless; /* particles of mass 0 leave */
     bool mid_step;      /* between grid pass and gather: the new grid takes over the velocities of nodes; v and C are
                          * not moved, because the gather computes them anew */
