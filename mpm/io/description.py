@@ -162,15 +162,19 @@ class Writer:
 
     def scene(self, scene: Scene) -> Tree:
         emitters = {"emitters": [self.fields(one) for one in scene.emitters]} if scene.emitters else {}
-        return emitters | {
-            "lower": self.value(scene.lower),
-            "upper": self.value(scene.upper),
-            "gravity": self.value(scene.gravity),
-            "body_force": self.value(scene.body_force),
-            "walls": {face: self.fields(wall) for face, wall in scene.walls.items()},
-            "bodies": [self.fields(body) for body in scene.bodies],
-            "colliders": [self.fields(collider) for collider in scene.colliders],
-        } | ({"changes": changes.described(scene._changes)} if scene._changes else {})
+        return (
+            emitters
+            | {
+                "lower": self.value(scene.lower),
+                "upper": self.value(scene.upper),
+                "gravity": self.value(scene.gravity),
+                "body_force": self.value(scene.body_force),
+                "walls": {face: self.fields(wall) for face, wall in scene.walls.items()},
+                "bodies": [self.fields(body) for body in scene.bodies],
+                "colliders": [self.fields(collider) for collider in scene.colliders],
+            }
+            | ({"changes": changes.described(scene._changes)} if scene._changes else {})
+        )
 
     def fields(
         self, thing: Body | Collider | Emitter | Wall | materials.Material | hardening.Hardening
