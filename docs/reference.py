@@ -24,6 +24,7 @@ RESULTS = (
     "mpm.solver.totals.Totals",
     "mpm.solver.totals.History",
     "mpm.handles.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
+    "mpm.mpm.rigidstate.RigidState",
     "mpm.scene.settings.Setting", "mpm.solver.checkup.Report", "mpm.solver.checkup.Finding",
     "mpm.study.comparison.Comparison", "mpm.study.results.SweepTable",
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",

@@ -410,8 +410,18 @@ class Simulation(Core):
     def restore(self, arrays: dict[str, Any]) -> None:
         """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
         ValueError, and nothing has changed, if it is no state of such a simulation."""
-    def rigid_dt(self) -> float:
-        """The longest step in which rigid bodies hardly sink into what they touch [s]; infinite without any."""
+    def set_form(
+        self,
+        material: int,
+        nodes: Any,
+        numbers: Any,
+        reference: Sequence[float],
+        points: Any,
+        mass: float,
+        own: Sequence[float],
+    ) -> None:
+        """What of a rigid body never changes: its shape, and the points of its surface (csrc/rigid/body.h)."""
+
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
     def _use_odd_backend(self) -> None:

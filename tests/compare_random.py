@@ -128,6 +128,13 @@ KNOWN: tuple[Known, ...] = (
         at_a_jump,
     ),
     Known(
+        "rounding says which points of a rigid body touch what it begins in, or what reaches two of them at once",
+        TURNED,
+        lambda setup: (
+            any(body.law == "rigid" for body in setup.bodies) and len(setup.bodies) + len(setup.obstacles) > 1
+        ),
+    ),
+    Known(
         "the gradient of the linear kernel jumps at nodes, on whose other side rounding may find a particle",
         ("precision",),
         lambda setup: setup.options.get("kernel") == "linear",

@@ -229,6 +229,10 @@ COLLIDER = (
     text("other"), text("slip"), number(0.0), number(0.0), array(BALL), array(np.array([0.7, 0.7, 0.0, 0.1])),
     vector(0.7, 0.7, 0.0), text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
 )  # fmt: skip
+FORM = (
+    whole(0, 1, 2**31), array(BALL, counted=False), array(np.array([0.7, 0.7, 0.0, 0.1]), counted=False),
+    vector(0.7, 0.7, 0.0), array(np.zeros((2, 17)), counted=False), number(1.0), vector(*[0.1] * 9),
+)  # fmt: skip
 DISTANCE = (whole(0, 1, 2**31), array(X, counted=False), number(0.0))
 
 
@@ -330,7 +334,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
             array(ONES), whole(0, 1, 2**31),
         ),
         "grid": (),
-        "rigid_dt": (),
+        "set_form": FORM,
         "snapshot": (),
     },
     "SPH": methods_of("SPH")

@@ -45,6 +45,7 @@ def natural_sizes(setup: Setup, mass: float) -> dict[str, float]:
         "volume": setup.size**setup.dim,
         "Pa": density * speed**2,
         "kg": mass,
+        "N": mass * speed**2 / setup.size,
         "N s": mass * speed,
         "N m s": mass * speed * far,
         "J": mass * speed**2,

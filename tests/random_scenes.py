@@ -103,6 +103,7 @@ class Image:
             "J/(kg K)": speed**2,
             "J/(m3 K)": M_ / L**3 * speed**2,
             "kg": M_ / per_depth,
+            "N": M_ / per_depth * speed / T,
             "N s": M_ / per_depth * speed,
             "N m s": M_ / per_depth * speed * L,
             "J": M_ / per_depth * speed**2,
@@ -557,7 +558,8 @@ def outcome(sim: Any, ended: str = "whole") -> Outcome:
         values[name], kinds[name] = np.array(array), kind
 
     for name in sim.particles.fields:
-        keep(name, sim.particles[name], FIELDS[name])
+        if name != "surface_point":  # a number, which follows the order of the particles
+            keep(name, sim.particles[name], FIELDS[name])
     if hasattr(sim, "elements"):
         for name in ("F", "J"):
             keep(f"elements {name}", sim.elements[name], FIELDS[name])

@@ -185,8 +185,8 @@ def test_the_raft_floats_upright():
     sim.run(2.0)
     rows = sim.rows("raft")
     height, F = sim.particles.x[rows, 1].mean(), sim.particles.F[rows][0]
-    # A gap of a cell in contact lifts it. Measured: 0.53 m, of 0.46 m without the gap; 3 of 17 degrees.
-    assert 0.45 < height < 0.56
+    # At rest 0.46 m. It still swings, by 0.03 m. Measured: 0.43 m, 0 to 4 of 17 degrees.
+    assert 0.42 < height < 0.50
     assert abs(np.degrees(np.arctan2(F[1, 0], F[0, 0])) + np.degrees(0.3)) < 10
 
 

@@ -33,6 +33,7 @@ FLOORS = {
     "drawing": 1,
     "contact": 1,
     "ode": 2,
+    "rigid": 2,
     "run": 2,
     "materials": 3,
     "mpm/memory": 4,

@@ -55,7 +55,7 @@ PARAMETERS = {
         MU,
         LAMBDA,
     ),
-    "rigid": ((), 0.0, 0.0),
+    "rigid": ((0.3, 0.5, 1.0), 0.0, 0.0),
 }
 FIBRES = {"fibre_reinforced": 4 * 0.1 * E}  # their part of the moduli at rest
 LAWS = [law["name"] for law in _core.laws()]
@@ -485,7 +485,7 @@ MATERIALS = {
         melting_temperature=900,
         density=1,
     ),
-    "rigid": mpm.materials.Rigid(density=1),
+    "rigid": mpm.materials.Rigid(density=1, friction=0.3, restitution=0.5, contact="slip"),
 }
 
 

@@ -18,6 +18,7 @@ FOLLOWS = {
     **dict.fromkeys(("least_Jp", "largest_Jp"), "Jp_limits"),
     **dict.fromkeys(("direction_x", "direction_y", "direction_z"), "direction"),
     "bulk_modulus": "sound_speed",
+    "hold": "contact",
     "heat_capacity": "specific_heat",
     **{
         parameter["name"]: "hardening"

@@ -50,7 +50,7 @@ def test_bytes_per_particle(dim, dtype, law):
     fresh, _, views = bytes_per_particle(sim)
     sim.step(30)
     after, _, _ = bytes_per_particle(sim)
-    assert views == 0
+    assert views == 0 or law == "rigid"  # whose rest places are written through views
     padded = 1.25 * history_bytes(law, dim, dtype)  # measured, von Mises in 3-D: 350 of 340 + 80 bytes
     assert max(fresh, after) <= PER_PARTICLE[dim, dtype] + padded
 

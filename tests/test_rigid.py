@@ -17,13 +17,6 @@ def flying(d, velocity=0, spin=0.0, dtype="float64", h=1 / 16, dt=2e-3, **option
     return mpm.Simulation(scene, dx=h, dtype=dtype, dt=dt, **options)
 
 
-def inertia(sim):
-    """About the centre of mass, with the affine part of quadratic APIC."""
-    m, x = (np.array(sim.particles[name], dtype=np.float64) for name in ("mass", "x"))
-    r = x - m @ x / m.sum()
-    return np.eye(3) * (m @ (r**2).sum(axis=1) + m.sum() * sim.dx**2 / 2) - np.einsum("p,pi,pj", m, r, r)
-
-
 def distances(sim):
     """Of all particles to four of them, in cells."""
     x = np.array(sim.particles.x, dtype=np.float64)
@@ -50,28 +43,9 @@ def test_a_spinning_plate_keeps_its_motion_and_its_shape(dtype, transfer):
     assert np.abs(distances(sim) - apart).max() < 100 * eps  # 40: x is rounded, also in metres
 
 
-@pytest.mark.parametrize(
-    ("transfer", "disc", "ball"), [("pic", 0.04, 0.03), ("flip", 0.35, 0.30), ("xpic", 0.36, 0.30)]
-)
-@pytest.mark.parametrize("d", [2, 3])
-def test_transfers_without_affine_velocities_lose_spin(d, transfer, disc, ball):
-    radius, dx, turning = 0.2, 1 / 32, 2 * np.pi
-    scene = mpm.Scene([0] * d, [1] * d)
-    spin = turning if d == 2 else (0, 0, turning)
-    scene.add(mpm.shapes.Ball([0.5] * d, radius), WOOD, angular_velocity=spin)
-    sim = mpm.Simulation(scene, dx=dx, transfer=transfer)
-    before = np.linalg.norm(sim.totals().angular_momentum)
-    sim.run(2 * np.pi / turning)
-    kept = np.linalg.norm(sim.totals().angular_momentum) / before
-    assert kept == pytest.approx(disc if d == 2 else ball, abs=0.01)
-    if transfer == "pic":
-        share = (dx / radius) ** 2 * (1 if d == 2 else 5 / 4)
-        assert 1 - kept ** (1 / sim.steps) == pytest.approx(share, rel=0.02)  # measured 0.9 and 1.4 %
-
-
 def test_a_tumbling_box_follows_eulers_equations():
     sim = flying(3, spin=(0.02, 4.0, 0.02), dt=1e-3)  # about the intermediate axis, which is unstable
-    before, I0 = sim.totals(), inertia(sim)
+    before, I0 = sim.totals(), sim.rigid("body0").inertia
     L = np.array(before.angular_momentum)
 
     def rate(R):
@@ -128,20 +102,13 @@ def test_blocks_fall_onto_rubber_and_a_floor(d):
     gained = (sim.history["body_impulse"] + sim.history["wall_impulse"])[1:]
     np.testing.assert_allclose(np.diff(P, axis=0), gained, rtol=0, atol=1e-12 * np.abs(P).max())  # 1e-15
     if d == 2:
-        for name, surface in (("on rubber", 0.25), ("on floor", 0.0)):
-            rows = sim.rows(name)
-            assert 0 < (sim.particles.x[rows, 1].min() - surface) / sim.dx < 1  # 0.9 and 0.6 cells
-            assert np.abs(sim.particles.v[rows, 1]).max() < 5e-3
-
-
-@pytest.mark.parametrize("dt", ["auto", 2e-4])
-@pytest.mark.parametrize("cells", [16, 32])
-def test_a_block_springs_back_with_less_than_half_of_its_speed(cells, dt):
-    scene = mpm.Scene((0, 0), (1, 1), walls="separate")
-    scene.add(mpm.shapes.Box((0.3, 0.3), (0.6, 0.6)), WOOD, velocity=(0, -3))
-    sim = mpm.Simulation(scene, dx=1 / cells, dt=dt)
-    sim.run(0.4)
-    assert 0.2 < np.mean(sim.particles.v[:, 1]) / 3 < 0.5  # 0.25 to 0.45
+        floor, rubber = sim.rows("on floor"), sim.rows("on rubber")
+        assert sim.rigid("on floor").position[1] == pytest.approx(0.15, abs=1e-6 * sim.dx)
+        assert np.abs(sim.particles.v[floor]).max() < 1e-9
+        assert (
+            0 < (sim.particles.x[rubber, 1].min() - sim.particles.x[sim.rows("rubber"), 1].max()) / sim.dx < 1
+        )
+        assert np.abs(sim.particles.v[rubber, 1]).max() < 0.03  # 0.01: rubber swings on
 
 
 def test_a_block_slides_down_an_incline():
@@ -218,25 +185,12 @@ def stacked(d, cells, density, floor=0.0, walls="separate", **options):
 
 @pytest.mark.parametrize("floor", [0.0, 0.15])
 def test_a_light_body_carries_a_dense_one(floor):
-    """By the automatic step: the square root of the ratio is the factor of its size."""
     sim = stacked(2, 32, 3000, floor)
-    even = stacked(2, 32, 100, floor)
-    even.run(0.1), sim.run(0.1)
-    assert sim.steps == pytest.approx(30**0.5 * even.steps, rel=0.05)
-    alone = mpm.Scene((0, 0), (1, 1), gravity=(0, -10))
-    varying = mpm.materials.Rigid(density=lambda x: 100 + 2900 * (x[:, 0] > 0.5))
-    alone.add(mpm.shapes.Box((0.35, 0.35), (0.65, 0.65)), varying)
-    alone = mpm.Simulation(alone, dx=1 / 32)
-    alone.run(0.1)
-    assert alone.steps == pytest.approx(even.steps, abs=1)
-    low = between = np.inf
     for _ in range(50):
-        sim.run(0.01)
-        height = sim.particles.x[:, 1]
-        bottom, top = (height[sim.rows("light")] - floor) / sim.dx, height[sim.rows("dense")] / sim.dx
-        low, between = min(low, bottom.min()), min(between, top.min() - floor / sim.dx - bottom.max())
-    assert low > (-0.7 if floor else -1e-6)  # cells; 0.01 above the wall, 0.57 within the collider
-    assert between > 0.6  # 0.9 and 0.79
+        sim.run(0.02)
+        light, dense = (sim.rigid(name).position[1] - floor for name in ("light", "dense"))
+        assert light > 0.09 - 0.05 * sim.dx and dense > 0.33 - 0.05 * sim.dx  # 0.03
+    assert light == pytest.approx(0.09, abs=0.01 * sim.dx) and dense == pytest.approx(0.33, abs=0.01 * sim.dx)
 
 
 @pytest.mark.parametrize("wall", ["separate", "mirror"])
@@ -259,8 +213,8 @@ def test_a_wall_holds_a_body_whatever_drives_it(d, beside, wall):
 def test_a_slender_body_gains_no_energy(transfer, thickness):
     """Without C its inertia about its length is tiny. In free flight, and between walls that both of its ends touch."""
     x = np.random.default_rng(0).normal(size=(16, 3)) * thickness
-    x[:, 2] = np.linspace(0, 6, 16)
-    for origin, upper in (((5, 5, 3), (12, 12, 12)), (-x[:, :2].min(axis=0), (12, 12, 6))):
+    x[:, 2] = np.linspace(0.25, 5.75, 16)  # balls of the radius 0.25
+    for origin, upper in (((5, 5, 3), (12, 12, 12)), (0.25 - x[:, :2].min(axis=0), (12, 12, 6))):
         scene = mpm.Scene((0, 0, 0), upper, walls="separate")
         points = mpm.shapes.Points(x + np.resize([*origin, 0], 3), volume=1 / 8)
         spin = {"velocity": (20, 30, -10), "angular_velocity": (20, 10, 5)}
@@ -276,12 +230,13 @@ def test_a_slender_body_gains_no_energy(transfer, thickness):
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_plank_that_is_jammed_between_walls_comes_to_rest(d, dtype):
     """Both ends of a plank as long as the domain is wide, so that impulses at them are nearly opposite."""
-    u = np.linspace(-0.5, 0.5, 9)
-    x = np.stack([0.5 + u, 0.03 + 0.06 * u, 0.1 + 0.01 * (np.arange(9) % 3)][:d], axis=1).clip(
+    radius = 0.5 * 1e-6 ** (1 / d)
+    u = np.linspace(-0.5, 0.5, 9) * (1 - 2 * radius)
+    x = np.stack([0.5 + u, 0.04 + 0.06 * u, 0.1 + 0.01 * (np.arange(9) % 3)][:d], axis=1).clip(
         1e-12, 1 - 1e-12
     )
     scene = mpm.Scene([0] * d, [1, 1, 0.25][:d], gravity=(0, -10, 0)[:d], walls="separate")
-    scene.add(mpm.shapes.Points(x, volume=1e-5), WOOD)
+    scene.add(mpm.shapes.Points(x, volume=1e-6), WOOD)
     sim = mpm.Simulation(scene, dx=1 / 128, dtype=dtype)
     for _ in range(10):
         sim.run(0.05)
@@ -327,9 +282,8 @@ def test_every_transfer_and_kernel_moves_a_rigid_body(d, transfer, kernel, gradi
     np.testing.assert_allclose(C, -C.T, rtol=0, atol=1e-14)
     np.testing.assert_allclose(p.v, after.momentum / after.mass + r @ C.T, rtol=0, atol=1e-14)
     assert np.abs(C).max() < 2.001
-    if transfer in ("apic", "tpic"):
-        L = np.array(before.angular_momentum)
-        np.testing.assert_allclose(after.angular_momentum, L, rtol=0, atol=1e-12 * np.linalg.norm(L))
+    L = np.array(before.angular_momentum)
+    np.testing.assert_allclose(after.angular_momentum, L, rtol=0, atol=1e-12 * np.linalg.norm(L))
 
 
 def test_a_body_goes_on_with_the_particles_that_are_left():
@@ -404,7 +358,8 @@ def test_a_body_at_a_mirror_moves_as_one_of_two_that_collide(d, dtype):
         one.particles.x[:, 0].min() < 0.6 * one.dx and one.particles.v[:, 0].mean() > -0.3
     )  # struck, and stopped
     limit = 20 * EPSILON[dtype]  # 2
-    np.testing.assert_allclose(one.particles.x, two.particles.x[:n], rtol=0, atol=limit)
+    # Edges meet edges there, and the plane here: 0.03 and 0.09 cells
+    np.testing.assert_allclose(one.particles.x, two.particles.x[:n], rtol=0, atol=0.15 * one.dx)
     P = one.history["momentum"]
     np.testing.assert_allclose(
         np.diff(P, axis=0), one.history["wall_impulse"][1:], rtol=0, atol=limit * np.abs(P).max()
@@ -447,38 +402,18 @@ def test_a_density_that_varies_moves_the_centre_of_mass():
     np.testing.assert_allclose(after.kinetic, before.kinetic, rtol=1e-11)
 
 
-def test_a_recording_has_the_reaction_and_replays(tmp_path):
+def test_a_recording_has_the_contact_forces_and_replays(tmp_path):
     sim = falling(2)
-    with sim.record(tmp_path / "run.vtkhdf", fps=50, fields=["v", "reaction"]):
-        sim.run(0.2)
-    last = mpm.replay(tmp_path / "run.vtkhdf").at(0.2)
+    with sim.record(tmp_path / "run.vtkhdf", fps=50, fields=["v", "contact_force"]):
+        sim.run(0.5)
+    last = mpm.replay(tmp_path / "run.vtkhdf").at(0.5)
     np.testing.assert_array_equal(last["x"], sim.particles.x)
-    np.testing.assert_array_equal(last["reaction"], sim.particles.reaction)
-    assert np.abs(last["reaction"][sim.rows("on floor")]).max() > 1000  # [Pa]
-
-
-def test_the_doctor_and_the_automatic_step_know_no_sound_in_a_rigid_body():
-    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -10))
-    scene.add(mpm.shapes.Box((0.3, 0.3), (0.7, 0.7)), WOOD, velocity=(2, 0))
-    scene.add_collider(mpm.shapes.Ball((0.5, 0.1), 0.1), motion=mpm.motion.Linear((0.1, 0)))
-    sim = mpm.Simulation(scene, dx=1 / 16)
-    report = mpm.doctor(sim)
-    assert not {one.topic for one in report} & {"speed", "stiffness"}
-    assert "sound" not in str(report)
-    assert sim.stable_dt().limit == "motion"
-    sim.step(3)
-    assert sim.history["dt"].max() <= 0.05 / 16 / 2
-
-
-def test_the_doctor_names_the_step_that_rigid_bodies_need():
-    """That of automatic steps, here from the fall of a body that is ten times as dense as what carries it."""
-    longest = 0.02 * (1 / 16 / 10 / 10) ** 0.5
-    automatic = stacked(2, 16, 1000)
-    automatic.step()
-    assert automatic.dt == pytest.approx(longest)
-    advice = f"rigid bodies, which sink into what they touch: choose dt <= {longest:.2g} s"
-    for dt, good in (("auto", True), (0.99 * longest, True), (1.01 * longest, False)):
-        assert (advice not in str(mpm.doctor(stacked(2, 16, 1000, dt=dt)))) == good
+    np.testing.assert_array_equal(last["contact_force"], sim.particles.contact_force)
+    rows = sim.rows("on floor")
+    weight = 10 * np.sum(sim.particles.mass[rows])
+    np.testing.assert_allclose(
+        last["contact_force"][rows].sum(axis=0), (0, weight), rtol=1e-6, atol=1e-6 * weight
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

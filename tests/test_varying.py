@@ -27,7 +27,10 @@ BRANCHES = {
     "viscoelastic": {"g_1": (0.3, 0.0), "g_2": (0.2, 0.0, 0.1)},
     "ogden": {"mu_2": (0.1, 0.0), "mu_3": (-0.15, 0.0)},
 }
-UNIFORM = {"johnson_cook": {"C", "density"}}  # C is a field of the core; the moduli follow from the density
+UNIFORM = {
+    "johnson_cook": {"C", "density"},  # C is a field of the core; the moduli follow from the density
+    "rigid": {"friction", "restitution"},  # of the whole body
+}
 SHARES = {"Jp": 0.9, "Fzz": 1.02, "gap": 1.0, "alpha": -0.02, "yield_pressure": 12.0, "temperature": 300.0}
 
 

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rigid body. All of its particles move as one (mpm/kernels/rigid.h), so F is a rotation, and there is no energy.
+ * A rigid body. All of its particles move as one (mpm/kernels/rigid.h), so F is a rotation, and there is neither stress
+ * nor energy. Particles neither scatter nor gather: a body touches others with the points of its surface (rigid/).
  *
  *     F = U S V^T -> U V^T                     return map: what rounding leaves of a stretch
- *     tau = R_s                                the reaction: the stress that the body needs to stay rigid
- *
- * The reaction is the Lagrange multiplier of sym grad v = 0. A step adds to it what is proportional to the strain rate
- * that the nodes would give the particle (Uzawa's iteration, one per step); see mpm/kernels/rigid.h.
  */
 #pragma once
 #include "materials/row.h"
 
 #define RIGID_PARAMETERS(P) \
+    P(friction, "1", NOT_NEGATIVE, "Coulomb's coefficient against deformable and rigid bodies") \
+    P(restitution, "1", 0, 1, false, false, "Newton's coefficient of impacts of rigid bodies on each other") \
+    P(hold, "1", 0, 2, false, false, "how deformable bodies touch it: separate, slip, bonded") \
     P(density, "kg/m3", POSITIVE, "density")
 
 struct rigid_parameters { RIGID_PARAMETERS(MPM_MEMBER) };
 
 static const mpm_law rigid_row = {
     .name = "rigid", .rigid = true, .J_low = 0.5, .J_high = 2, MPM_ROW_PARAMETERS(rigid, RIGID_PARAMETERS),
-    .fields = 2,
+    .fields = 4,
     .field = {
-        {"reaction", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
-         .meaning = "stress that keeps the body rigid where others touch it"},
+        {"rest", "m", MPM_VECTOR, .low = -INFINITY, .high = INFINITY,
+         .meaning = "place in the body, whose frame is that of the domain when it was added"},
         {"x_remainder", "1", MPM_VECTOR, .low = -1e-5, .high = 1e-5,
          .meaning = "what rounding has taken from the position, in cells"},
+        {"surface_point", "1", MPM_SCALAR, .low = 0, .high = 1 << 24, .closed = true,
+         .meaning = "number of the point of the surface whose force the particle keeps; 0: none"},
+        {"contact_force", "N", MPM_VECTOR, .low = -INFINITY, .high = INFINITY,
+         .meaning = "of walls, colliders and rigid bodies at that point, in the last step"},
     },
     .reference = "J. C. Simo, K. K. Wong, Unconditionally stable algorithms for rigid body dynamics that exactly "
                  "preserve energy and momentum, International Journal for Numerical Methods in Engineering 31 "
@@ -33,7 +37,7 @@ static const mpm_law rigid_row = {
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
 
-enum { RIGID_REACTION, RIGID_REMAINDER = DIM * (DIM + 1) / 2 }; /* first indices in the history */
+enum { RIGID_REST, RIGID_REMAINDER = DIM, RIGID_POINT = 2 * DIM, RIGID_FORCE }; /* first indices in the history */
 
 struct rigid {
     char unused;
@@ -52,12 +56,11 @@ INLINE mask rigid_return_map(const struct rigid *law, struct law_state *state, w
     return wide_less(wide_set(1), wide_set(0)); /* no lane */
 }
 
-/* No modulus: the reaction is as stiff as the step allows, and so it does not bound the step. */
 INLINE struct law_evaluation rigid_evaluate(const struct rigid *law, struct law_state state, matrix velocity_gradient)
 {
-    (void)law, (void)velocity_gradient;
+    (void)law, (void)state, (void)velocity_gradient;
     const wide zero = wide_set(0);
-    return (struct law_evaluation){.tau = law_symmetric(&state.history[RIGID_REACTION]), .tau_zz = zero,
-                                   .energy = zero, .isolated = zero, .wave = zero, .damping = zero};
+    return (struct law_evaluation){.tau = matrix_scale(zero, matrix_identity()), .tau_zz = zero, .energy = zero,
+                                   .isolated = zero, .wave = zero, .damping = zero};
 }
 #endif

@@ -7,6 +7,7 @@
 #include "mpm/refresh.h"
 
 #include "mpm/rebin.h"
+#include "mpm/rigid.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
@@ -34,6 +35,7 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         return status;
     if (!simulation->measured) {
         simulation->measure = mpm_sweeps_measure(simulation);
+        mpm_rigid_measure(simulation, &simulation->measure);
         simulation->measured = true;
         simulation->run.suspect |= simulation->measure.out_of_range != 0;
     }

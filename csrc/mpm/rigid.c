@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rigid bodies: adds up what the nodes bring to the particles of each, and finds its motion in a step.
+ * Rigid bodies: adds up their particles, lets the bodies meet what they touch, and finds how they move in a step.
  */
 #include "mpm/rigid.h"
 
@@ -11,14 +11,16 @@
 #include "base/exact.h"
 #include "base/real.h"
 #include "mpm/refusal.h"
-#include "mpm/rigid_impacts.h"
-#include "mpm/rigid_motion.h"
-#include "mpm/rigid_walls.h"
+#include "mpm/rigid_nodes.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
 enum { SUMS = offsetof(mpm_rigid_sums, lowest) / sizeof(mpm_sum) };
 _Static_assert(SUMS * sizeof(mpm_sum) == offsetof(mpm_rigid_sums, lowest), "the sums come first");
+
+static const double SQUARE = 1.0 / 48; /* second moment of a square or cube of half a cell [cells^2] */
+
+/* ---- sums over particles ---------------------------------------------------------------------------------------- */
 
 /* A sum in twice the precision. */
 static mpm_sum round_twice(mpm_exact *sum)
@@ -47,9 +49,9 @@ static void widen_box(mpm_rigid_sums *sums, const mpm_rigid_sums *part)
 }
 
 /* Adds up the groups of a body, which are among those from `first` to `end`. */
-static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, int32_t material, size_t first, size_t end)
+static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, const mpm_rigid_sums *parts, int32_t material,
+                                 size_t first, size_t end)
 {
-    const mpm_rigid_sums *parts = simulation->look.rigid_sums;
     mpm_exact exact[SUMS];
     mpm_rigid_sums result = parts[first];
     if (first + 1 == end)
@@ -66,18 +68,155 @@ static mpm_rigid_sums sum_groups(const mpm_simulation *simulation, int32_t mater
     return result;
 }
 
-/* How far the particles of a body move along an axis at most [m]. */
-static double farthest(const mpm_rigid_body *motion, int dim)
+/* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body,
+ * and its F for the rotation of the body. */
+static void begin_at(const mpm_particles *p, size_t g, mpm_rigid_body *body)
 {
-    double most = 0;
-    for (int corner = 0; corner < 1 << dim; corner++) {
-        double at[3], moved[3];
-        mpm_rigid_motion_corner(at, &motion->sums, corner);
-        mpm_rigid_motion_displace(moved, motion, at);
-        for (int a = 0; a < dim; a++)
-            most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
+    const mpm_group *group = &p->groups[g];
+    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
+    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
+        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
+            continue;
+        body->first_group = g;
+        body->end_group = body->end_group ? body->end_group : g + 1;
+        memcpy(body->block, group->block, sizeof body->block);
+        memset(body->rotation, 0, sizeof body->rotation);
+        body->rotation[2][2] = 1;
+        for (size_t a = 0; a < dim; a++) {
+            const size_t at = mpm_particles_index(slot, a, dim, lanes);
+            body->place[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
+            for (size_t b = 0; b < dim; b++)
+                body->rotation[b][a] = mpm_real_at(p->column[(size_t)MPM_COLUMN_C + dim + b], at, p->real_size);
+        }
+        return;
     }
-    return most;
+}
+
+/* Makes a rotation of what rounding has left of one. */
+static void orthonormalise(double Q[3][3])
+{
+    for (int c = 0; c < 3; c++) {
+        double size = 0;
+        for (int k = 0; k < c; k++) {
+            double along = 0;
+            for (int a = 0; a < 3; a++)
+                along += Q[a][c] * Q[a][k];
+            for (int a = 0; a < 3; a++)
+                Q[a][c] -= along * Q[a][k];
+        }
+        for (int a = 0; a < 3; a++)
+            size += Q[a][c] * Q[a][c];
+        for (int a = 0; a < 3; a++)
+            Q[a][c] /= sqrt(size);
+    }
+}
+
+static bool is_rigid(const mpm_simulation *simulation, size_t material)
+{
+    return mpm_material_law(&simulation->materials[material])->rigid;
+}
+
+/* Finds the origin of every body, and forgets the forces at its points. */
+static void begin_bodies(mpm_simulation *simulation)
+{
+    mpm_device *device = &simulation->backend->device;
+    const mpm_particles *particles = &simulation->particles;
+    const int end = MPM_COLUMN_C + 2 * particles->dim;
+    const mpm_particles mapped = mpm_particles_map(particles, 0, end, MPM_READ);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        const struct rigid_form *form = &simulation->forms[material];
+        simulation->rigid[material] = (mpm_rigid_body){.points = form->form.count, .force = form->force};
+        if (!form->force)
+            continue;
+        /* Of points that no particle keeps, nothing is known. */
+        memset(mpm_device_map(device, form->force, MPM_WRITE), 0, form->form.count * sizeof *form->force);
+        mpm_device_unmap(device, form->force);
+    }
+    for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
+        if (is_rigid(simulation, (size_t)particles->groups[g].material))
+            begin_at(&mapped, g, &simulation->rigid[particles->groups[g].material]);
+    mpm_particles_unmap(particles, 0, end);
+}
+
+/* Adds up the groups of every body, with the body force of a step. */
+static void find_sums(mpm_simulation *simulation, double dt)
+{
+    mpm_device *device = &simulation->backend->device;
+    begin_bodies(simulation);
+    mpm_sweeps_rigid_sums(simulation, dt);
+    const mpm_rigid_sums *parts = mpm_device_map(device, simulation->reports.rigid_sums, MPM_READ);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_body *body = &simulation->rigid[material];
+        if (!body->end_group)
+            continue;
+        body->sums = sum_groups(simulation, parts, (int32_t)material, body->first_group, body->end_group);
+        orthonormalise(body->rotation);
+    }
+    mpm_device_unmap(device, simulation->reports.rigid_sums);
+}
+
+/* ---- bodies ----------------------------------------------------------------------------------------------------- */
+
+/* The inertia that a body has beside that of its particles as points [kg m2]. */
+static void find_own(double own[3][3], const mpm_simulation *simulation, size_t material, const double Q[3][3],
+                     double mass)
+{
+    const mpm_rigid_form *form = &simulation->forms[material].form;
+    const double h = simulation->settings.dx, share = form->mass > 0 ? mass / form->mass : 1;
+    double rest[3][3], turned[3][3];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            rest[a][b] = form->mass > 0 ? share * form->own[a][b] : a == b ? 2 * SQUARE * h * h * mass : 0;
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            turned[a][b] = Q[a][0] * rest[0][b] + Q[a][1] * rest[1][b] + Q[a][2] * rest[2][b];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            own[a][b] = mpm_dot3(turned[a], Q[b]);
+}
+
+/* Describes a body to the solver, without contacts. */
+static mpm_rigid_state describe(const mpm_simulation *simulation, size_t material, double dt)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_rigid_body *body = &simulation->rigid[material];
+    const mpm_rigid_sums *sums = &body->sums;
+    const struct rigid_form *form = &simulation->forms[material];
+    mpm_rigid_state state = {.material = (int)material, .mass = mpm_sum_value(&sums->mass)};
+    double c[3], P[3], L[3], X[3], spin[3], moved[3], S[3][3], own[3][3];
+    memcpy(state.rotation, body->rotation, sizeof state.rotation);
+    find_own(own, simulation, material, state.rotation, state.mass);
+    for (int a = 0; a < 3; a++) {
+        P[a] = mpm_sum_value(&sums->momentum[a]);
+        c[a] = mpm_sum_value(&sums->mass_moment[a]) / state.mass;
+        X[a] = mpm_sum_value(&sums->rest_moment[a]) / state.mass;
+        spin[a] = mpm_sum_value(&sums->spin[a]) / state.mass;
+    }
+    mpm_cross3(moved, c, P);
+    for (int a = 0; a < 3; a++)
+        L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(own[a], spin);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            S[a][b] = mpm_sum_value(&sums->second_moment[a][b]) - state.mass * c[a] * c[b];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            state.inertia[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] : 0) - S[a][b] + own[a][b];
+    mpm_body_invert(state.inverse, state.inertia, settings->dim);
+    mpm_multiply3(state.free + 3, state.inverse, L);
+    mpm_multiply3(moved, state.rotation, X);
+    for (int a = 0; a < settings->dim; a++) {
+        const double origin =
+            settings->lower[a] + settings->dx * (body->block[a] * mpm_block_side(settings->dim) + body->place[a]);
+        state.centre[a] = origin + c[a];
+        state.place[a] = state.centre[a] - moved[a];
+        state.free[a] = P[a] / state.mass + dt * settings->gravity[a];
+    }
+    const double *values = simulation->materials[material].values;
+    state.friction = values[0];
+    state.restitution = values[1];
+    state.hold = (int)values[2];
+    state.form = form->form.count ? &form->form : NULL;
+    return state;
 }
 
 /* Is the body so long that the images of its particles across a periodic face could be mistaken? */
@@ -102,93 +241,195 @@ int mpm_rigid_too_long(const mpm_simulation *simulation)
 
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
 {
-    return mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->rigid, &simulation->rigid_capacity,
-                           simulation->material_count, simulation->material_count + 1, sizeof *simulation->rigid)
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const size_t used = simulation->material_count, wanted = used + 1;
+    return mpm_memory_grow(allocator, (void **)&simulation->rigid, &simulation->rigid_capacity, used, wanted,
+                           sizeof *simulation->rigid) ||
+                   mpm_memory_grow(allocator, (void **)&simulation->forms, &simulation->form_capacity, used, wanted,
+                                   sizeof *simulation->forms) ||
+                   mpm_memory_grow(allocator, (void **)&simulation->world.body, &simulation->world.body_capacity, 0,
+                                   wanted, sizeof *simulation->world.body)
                ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
-/* Takes the place of a particle for the origin of its body, so that sums of positions are not large beside the body. */
-static void begin_at(const mpm_particles *p, size_t g, mpm_rigid_body *body)
+static void clear_form(struct rigid_form *form, mpm_device *device)
 {
-    const mpm_group *group = &p->groups[g];
-    const size_t dim = (size_t)p->dim, lanes = (size_t)p->lanes, first = (size_t)group->first_tile * lanes;
-    for (size_t slot = first; slot < first + (size_t)group->tiles * lanes; slot++) {
-        if (!(mpm_real_at(p->column[MPM_COLUMN_MASS], slot, p->real_size) > 0))
-            continue;
-        body->first_group = g;
-        body->end_group = body->end_group ? body->end_group : g + 1;
-        memcpy(body->block, group->block, sizeof body->block);
-        for (size_t a = 0; a < dim; a++) {
-            const size_t at = mpm_particles_index(slot, a, dim, lanes);
-            body->place[a] = mpm_real_at(p->column[MPM_COLUMN_X], at, p->real_size);
-        }
-        return;
-    }
+    mpm_body_clear(&form->form, &device->allocator);
+    mpm_device_free(device, form->force);
+    *form = (struct rigid_form){0};
 }
 
-static bool is_rigid(const mpm_simulation *simulation, size_t material)
+void mpm_rigid_end(mpm_simulation *simulation)
 {
-    return mpm_material_law(&simulation->materials[material])->rigid;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        clear_form(&simulation->forms[material], &simulation->backend->device);
+    mpm_memory_free(allocator, simulation->forms);
+    mpm_memory_free(allocator, simulation->rigid);
+    mpm_memory_free(allocator, simulation->rigid_nodes);
+    mpm_touch_clear(&simulation->world, allocator);
+}
+
+mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form)
+{
+    mpm_device *device = &simulation->backend->device;
+    struct rigid_form fresh = {.force = mpm_device_new(device, form->count + 1, sizeof *fresh.force)};
+    if (!fresh.force || mpm_body_copy(&fresh.form, &device->allocator, form)) {
+        mpm_device_free(device, fresh.force);
+        return MPM_OUT_OF_MEMORY;
+    }
+    clear_form(&simulation->forms[material], device);
+    simulation->forms[material] = fresh;
+    simulation->measured = false;
+    return MPM_OK;
+}
+
+/* ---- a step ----------------------------------------------------------------------------------------------------- */
+
+static void describe_world(mpm_simulation *simulation, double dt)
+{
+    mpm_rigid_world *world = &simulation->world;
+    world->boundary = &simulation->boundary;
+    world->dt = dt;
+    memset(world->gravity, 0, sizeof world->gravity);
+    memcpy(world->gravity, simulation->settings.gravity, (size_t)simulation->settings.dim * sizeof(double));
+    world->bodies = 0;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        if (mpm_sum_value(&simulation->rigid[material].sums.mass) > 0) /* else no particle is left, or another law */
+            world->body[world->bodies++] = describe(simulation, material, dt);
 }
 
 static void begin_look(mpm_simulation *simulation)
 {
     mpm_device *device = &simulation->backend->device;
     const struct reports *reports = &simulation->reports;
+    const mpm_grid *grid = &simulation->grid;
+    const bool filters = simulation->settings.scheme.transfer == MPM_XPIC;
     simulation->look = (struct look){
-        mpm_particles_map(&simulation->particles, 0, MPM_COLUMN_MASS + 1, MPM_READ),
-        mpm_device_map(device, reports->rigid_sums, MPM_READ),
+        mpm_particles_map(&simulation->particles, 0, MPM_COLUMN_C + 2 * simulation->particles.dim, MPM_READ),
+        mpm_device_map(device, grid->field[MPM_GRID_VELOCITY], MPM_WRITE),
+        filters ? mpm_device_map(device, grid->field[MPM_GRID_BEFORE], MPM_WRITE) : NULL,
+        mpm_device_map(device, reports->blocks, MPM_WRITE),
         mpm_device_map(device, reports->block_books, MPM_WRITE),
     };
+    for (size_t b = 0; b < simulation->world.bodies; b++) {
+        mpm_rigid_state *body = &simulation->world.body[b];
+        const struct rigid_form *form = &simulation->forms[body->material];
+        body->force = form->force ? mpm_device_map(device, form->force, MPM_WRITE) : NULL;
+    }
 }
 
 static void end_look(mpm_simulation *simulation)
 {
     mpm_device *device = &simulation->backend->device;
     const struct reports *reports = &simulation->reports;
-    mpm_particles_unmap(&simulation->particles, 0, MPM_COLUMN_MASS + 1);
-    mpm_device_unmap(device, reports->rigid_sums);
+    mpm_particles_unmap(&simulation->particles, 0, MPM_COLUMN_C + 2 * simulation->particles.dim);
+    mpm_device_unmap(device, simulation->grid.field[MPM_GRID_VELOCITY]);
+    if (simulation->look.before)
+        mpm_device_unmap(device, simulation->grid.field[MPM_GRID_BEFORE]);
+    mpm_device_unmap(device, reports->blocks);
     mpm_device_unmap(device, reports->block_books);
+    for (size_t b = 0; b < simulation->world.bodies; b++) {
+        mpm_rigid_state *body = &simulation->world.body[b];
+        mpm_device_unmap(device, simulation->forms[body->material].force);
+        body->force = NULL;
+    }
     simulation->look = (struct look){0};
 }
 
-/* Finds the origin of every body. */
-static void begin_bodies(mpm_simulation *simulation)
+/* Enters the impulses of walls and colliders, which the first block keeps. */
+static void enter(const mpm_simulation *simulation)
 {
-    const mpm_particles *particles = &simulation->particles;
-    const mpm_particles mapped = mpm_particles_map(particles, 0, MPM_COLUMN_MASS + 1, MPM_READ);
-    for (size_t material = 0; material < simulation->material_count; material++)
-        simulation->rigid[material] = (mpm_rigid_body){0};
-    for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
-        if (is_rigid(simulation, (size_t)particles->groups[g].material))
-            begin_at(&mapped, g, &simulation->rigid[particles->groups[g].material]);
-    mpm_particles_unmap(particles, 0, MPM_COLUMN_MASS + 1);
-}
-
-/* Adds up the groups of every body. */
-static void add_bodies(mpm_simulation *simulation)
-{
-    for (size_t material = 0; material < simulation->material_count; material++) {
-        mpm_rigid_body *body = &simulation->rigid[material];
-        if (body->end_group)
-            body->sums = sum_groups(simulation, (int32_t)material, body->first_group, body->end_group);
+    const mpm_rigid_world *world = &simulation->world;
+    for (size_t i = 0; i < world->contacts; i++) {
+        const mpm_rigid_contact *c = &world->contact[i];
+        const int k = c->partner - MPM_RIGID_FACES;
+        double given[3];
+        for (int a = 0; a < 3; a++)
+            given[a] =
+                c->impulse[0] * c->normal[a] + c->impulse[1] * c->tangent[0][a] + c->impulse[2] * c->tangent[1][a];
+        if (k >= 0)
+            mpm_collider_enter(&simulation->look.block_books[k], &simulation->boundary.colliders[k], c->at, given);
+        for (int a = 0; c->partner >= 0 && k < 0 && a < 3; a++)
+            simulation->look.blocks[0].impulse[a] += given[a];
     }
 }
 
-/* Finds the motion of every body from its sums. */
-static mpm_reason move_bodies(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason)
 {
-    const mpm_settings *settings = &simulation->settings;
-    for (size_t material = 0; material < simulation->material_count; material++) {
-        mpm_rigid_body *motion = &simulation->rigid[material];
-        if (!(mpm_sum_value(&motion->sums.mass) > 0)) /* another law, or no particle is left */
-            continue;
-        if (is_too_long(settings, &motion->sums))
-            return MPM_BODY_TOO_LONG;
-        mpm_body body = mpm_rigid_motion_body(settings, &motion->sums);
-        mpm_rigid_impacts_apply(simulation, material, motion, &body, dt, impulse);
-        mpm_rigid_walls_move(simulation, material, &body, dt, impulse);
-        const double moved = farthest(motion, settings->dim) / settings->dx;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_rigid_world *world = &simulation->world;
+    *reason = MPM_NO_REASON;
+    if (!simulation->has_rigid)
+        return MPM_OK;
+    find_sums(simulation, dt);
+    describe_world(simulation, dt);
+    for (size_t b = 0; b < world->bodies; b++)
+        if (is_too_long(&simulation->settings, &simulation->rigid[world->body[b].material].sums)) {
+            *reason = MPM_BODY_TOO_LONG;
+            return MPM_OK;
+        }
+    if (!world->bodies)
+        return MPM_OK;
+    begin_look(simulation);
+    if (mpm_touch_find(world, allocator) || mpm_rigid_nodes_find(simulation)) {
+        end_look(simulation);
+        return MPM_OUT_OF_MEMORY;
+    }
+    mpm_impulses_find(world, simulation->rigid_nodes, simulation->rigid_node_count);
+    mpm_rigid_nodes_push(simulation);
+    mpm_impulses_balance(world, simulation->rigid_nodes, simulation->rigid_node_count);
+    enter(simulation);
+    end_look(simulation);
+    simulation->stage.report = mpm_sweeps_sum_reports(simulation);
+    return MPM_OK;
+}
+
+/* Where the step takes a place less that place [m]. */
+static void displace(double moved[3], const mpm_rigid_body *motion, const double at[3])
+{
+    double r[3], turned[3];
+    for (int a = 0; a < 3; a++)
+        r[a] = at[a] - motion->centre[a];
+    mpm_multiply3(turned, motion->turn, r);
+    for (int a = 0; a < 3; a++)
+        moved[a] = motion->shift[a] + turned[a];
+}
+
+/* How far the particles of a body move along an axis at most [m]. Displacements are linear in the place, so they are
+ * extreme at corners of the box around the particles. */
+static double farthest(const mpm_rigid_body *motion, int dim)
+{
+    double most = 0;
+    for (int corner = 0; corner < 1 << dim; corner++) {
+        double at[3], moved[3];
+        for (int a = 0; a < 3; a++)
+            at[a] = corner >> a & 1 ? motion->sums.highest[a] : motion->sums.lowest[a];
+        displace(moved, motion, at);
+        for (int a = 0; a < dim; a++)
+            most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
+    }
+    return most;
+}
+
+static void set_motion(mpm_rigid_body *motion, const mpm_rigid_state *body, double dt)
+{
+    mpm_body_turn(motion->turn, body->inertia, body->inverse, body->push + 3, dt);
+    mpm_body_spin(motion->spin, motion->turn, body->inertia, body->inverse, body->kept + 3);
+    for (int a = 0; a < 3; a++) {
+        motion->centre[a] = mpm_sum_value(&motion->sums.mass_moment[a]) / body->mass;
+        motion->velocity[a] = body->kept[a];
+        motion->shift[a] = dt * body->push[a];
+    }
+}
+
+mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel)
+{
+    for (size_t b = 0; simulation->has_rigid && b < simulation->world.bodies; b++) {
+        const mpm_rigid_state *body = &simulation->world.body[b];
+        mpm_rigid_body *motion = &simulation->rigid[body->material];
+        set_motion(motion, body, dt);
+        const double moved = farthest(motion, simulation->settings.dim) / simulation->settings.dx;
         if (!(moved <= mpm_refusal_travel(simulation)))
             return MPM_MOVES_TOO_FAR;
         *travel = fmax(*travel, moved);
@@ -196,15 +437,47 @@ static mpm_reason move_bodies(mpm_simulation *simulation, double dt, double impu
     return MPM_NO_REASON;
 }
 
-mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel)
+/* ---- totals ----------------------------------------------------------------------------------------------------- */
+
+static void add_own(const mpm_simulation *simulation, const mpm_rigid_state *body, const double Q[3][3],
+                    const double spin[3], mpm_measure *measure)
+{
+    double own[3][3], L[3];
+    find_own(own, simulation, (size_t)body->material, Q, body->mass);
+    mpm_multiply3(L, own, spin);
+    for (int a = 0; a < 3; a++)
+        measure->angular_momentum[a] += L[a];
+    measure->kinetic += 0.5 * mpm_dot3(L, spin);
+}
+
+void mpm_rigid_measure_moved(const mpm_simulation *simulation, mpm_measure *measure)
+{
+    for (size_t b = 0; simulation->has_rigid && b < simulation->world.bodies; b++) {
+        const mpm_rigid_state *body = &simulation->world.body[b];
+        const mpm_rigid_body *motion = &simulation->rigid[body->material];
+        double Q[3][3];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                Q[i][j] = body->rotation[i][j];
+                for (int k = 0; k < 3; k++)
+                    Q[i][j] += motion->turn[i][k] * body->rotation[k][j];
+            }
+        add_own(simulation, body, Q, motion->spin, measure);
+    }
+}
+
+void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure)
 {
     if (!simulation->has_rigid)
-        return MPM_NO_REASON;
-    begin_bodies(simulation);
-    mpm_sweeps_rigid_sums(simulation, dt);
-    begin_look(simulation);
-    add_bodies(simulation);
-    const mpm_reason reason = move_bodies(simulation, dt, impulse, travel);
-    end_look(simulation);
-    return reason;
+        return;
+    find_sums(simulation, 0);
+    describe_world(simulation, 0);
+    for (size_t b = 0; b < simulation->world.bodies; b++) {
+        const mpm_rigid_state *body = &simulation->world.body[b];
+        const mpm_rigid_sums *sums = &simulation->rigid[body->material].sums;
+        double spin[3];
+        for (int a = 0; a < 3; a++)
+            spin[a] = mpm_sum_value(&sums->spin[a]) / body->mass;
+        add_own(simulation, body, body->rotation, spin, measure);
+    }
 }

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rigid bodies of a simulation.
+ * The rigid bodies of a simulation (rigid/body.h). All particles of a rigid material are one body.
  */
 #pragma once
 #include "mpm/state.h"
 
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation); /* room for one more material */
+mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form);
+void mpm_rigid_end(mpm_simulation *simulation);           /* frees all that this file has allocated */
 int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the body that had a step refused */
-/* Finds the motion of every rigid body in the step, before G2P. Adds the impulses of the walls, and raises `travel`.
- * Returns why the step cannot be taken. */
-mpm_reason mpm_rigid_find(mpm_simulation *simulation, double dt, double impulse[3], double *travel);
+
+/* After the grid pass: adds up the particles of the bodies, and lets the bodies meet each other, walls, colliders and
+ * the nodes, whose velocities change. `reason`: why the step cannot be taken. Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason);
+
+/* Finds how the bodies move in the step, before G2P, and raises `travel`. Returns why the step cannot be taken. */
+mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel);
+
+/* Adds to a measure the inertia that bodies have beside that of their particles as points: after the motion that
+ * mpm_rigid_move has found, or in the present state. */
+void mpm_rigid_measure_moved(const mpm_simulation *simulation, mpm_measure *measure);
+void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure);

@@ -96,8 +96,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_particles_clear(&simulation->particles);
     mpm_grid_clear(&simulation->grid, &simulation->backend->device);
     mpm_boundary_clear(&simulation->boundary, &allocator);
+    mpm_rigid_end(simulation);
     mpm_memory_free(&allocator, simulation->materials);
-    mpm_memory_free(&allocator, simulation->rigid);
     mpm_memory_free(&allocator, simulation->waiting.arrivals);
     mpm_memory_free(&allocator, simulation->waiting.cell);
     mpm_run_clear(&simulation->run);
@@ -200,6 +200,11 @@ static mpm_status add_material(void *self, const mpm_material *material)
     simulation->materials[simulation->material_count++] = added;
     find_yield_strain(simulation);
     return MPM_OK;
+}
+
+mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form)
+{
+    return mpm_rigid_set_form(simulation, material, form);
 }
 
 static int materials(const void *self)
@@ -497,14 +502,6 @@ static mpm_status stable_dt(void *self, mpm_stable_dt *bound)
     const mpm_status status = refresh(simulation);
     if (!status)
         *bound = mpm_timestep_limit(simulation);
-    return status;
-}
-
-mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt)
-{
-    mpm_status status = refresh(simulation);
-    if (!status)
-        *dt = mpm_timestep_rigid(simulation);
     return status;
 }
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "mpm/kernels/kernels.h"
+#include "rigid/body.h"
 #include "run/books.h"
 #include "run/limit.h"
 #include "run/options.h"
@@ -104,9 +105,9 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
                                     const double *v, const double *C, const double *F, const double *volume,
                                     const double *mass, int material);
 
-/** The longest step `dt` in which rigid bodies hardly sink into what they touch [s], infinite without any. Automatic
- *  steps are not longer; fixed ones may be. */
-mpm_status mpm_simulation_rigid_dt(mpm_simulation *simulation, double *dt);
+/** Gives a rigid material, which is a body, its shape and the points of its surface; without them it touches nothing.
+ *  The form is copied, and replaces an earlier one. Errors: MPM_OUT_OF_MEMORY, and nothing has changed. */
+mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form);
 
 /** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
  *  soon as its first material is registered. */

@@ -5,6 +5,7 @@
 #pragma once
 #include "mpm/backend.h"
 #include "mpm/implicit.h"
+#include "rigid/impulses.h"
 
 /* Scratch of a run, in memory of the device: what the tasks and blocks of the current grid report. */
 struct reports {
@@ -14,10 +15,17 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
 };
 
-/* What is mapped while the motion of rigid bodies is found. */
+/* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
+struct rigid_form {
+    mpm_rigid_form form;
+    double (*force)[3];
+};
+
+/* What is mapped while rigid bodies meet what they touch. */
 struct look {
-    mpm_particles particles; /* x and mass */
-    const mpm_rigid_sums *rigid_sums;
+    mpm_particles particles; /* x to F */
+    void *velocity, *before; /* of the nodes; `before`: of XPIC */
+    mpm_block_report *blocks;
     mpm_collider_book *block_books;
 };
 
@@ -56,7 +64,8 @@ struct mpm_simulation {
     bool has_rigid;      /* a material is rigid */
     bool has_kink;       /* the stress of a material has a kink */
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
-    size_t rigid_capacity;
+    struct rigid_form *forms; /* per material */
+    size_t rigid_capacity, form_capacity;
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;
@@ -80,4 +89,7 @@ struct mpm_simulation {
     struct look look;
     struct reports reports;
     struct solver solver; /* of implicit steps */
+    mpm_rigid_world world;
+    mpm_rigid_node *rigid_nodes; /* that rigid bodies may touch in the step */
+    size_t rigid_node_count, rigid_node_capacity;
 };

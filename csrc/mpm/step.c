@@ -63,14 +63,18 @@ static mpm_status grid(mpm_simulation *simulation, double dt)
 }
 
 /* May the step be taken? If so, finds what G2P needs beside the velocities of the nodes, for XPIC and rigid bodies. */
-static mpm_reason check(mpm_simulation *simulation, double dt)
+static mpm_status check(mpm_simulation *simulation, double dt, mpm_reason *reason)
 {
     struct stage *stage = &simulation->stage;
-    const mpm_reason reason = mpm_refusal_find(simulation, &stage->report, dt, &stage->travel);
-    if (reason != MPM_NO_REASON)
-        return reason;
+    const mpm_status status = mpm_rigid_meet(simulation, dt, reason);
+    if (status || *reason != MPM_NO_REASON)
+        return status;
+    *reason = mpm_refusal_find(simulation, &stage->report, dt, &stage->travel);
+    if (*reason != MPM_NO_REASON)
+        return MPM_OK;
     mpm_sweeps_filter(simulation, &stage->report);
-    return mpm_rigid_find(simulation, dt, stage->report.impulse, &stage->travel);
+    *reason = mpm_rigid_move(simulation, dt, &stage->travel);
+    return MPM_OK;
 }
 
 mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
@@ -80,10 +84,12 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
         scatter(simulation, step->dt);
     simulation->stage.scattered = false;
     simulation->grid_valid = false;
-    const mpm_status status = grid(simulation, step->dt);
+    mpm_status status = grid(simulation, step->dt);
     if (status && status != MPM_NO_CONVERGENCE)
         return status;
-    *reason = status ? MPM_NOT_CONVERGED : check(simulation, step->dt);
+    *reason = MPM_NOT_CONVERGED;
+    if (!status && (status = check(simulation, step->dt, reason)))
+        return status;
     return *reason == MPM_NO_REASON ? mpm_rebin_mid_step(simulation, simulation->stage.travel) : MPM_OK;
 }
 
@@ -111,9 +117,10 @@ static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
     mpm_timestep_foresee(simulation);
     const double next_dt = mpm_timestep_next(simulation, step);
     mpm_sweeps_f_bar(simulation, step->dt);
-    const mpm_measure measure = simulation->stage.scattered
-                                    ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
-                                    : mpm_sweeps_g2p(simulation, step->dt);
+    mpm_measure measure = simulation->stage.scattered
+                              ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
+                              : mpm_sweeps_g2p(simulation, step->dt);
+    mpm_rigid_measure_moved(simulation, &measure);
     mpm_synchronize_defer(simulation, simulation->stage.scattered);
     return measure;
 }

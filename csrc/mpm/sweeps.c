@@ -132,8 +132,8 @@ static void sweep(mpm_simulation *simulation, mpm_operation operation, const mpm
 static const mpm_member of_measures[] = {
     OF(mass, SUM), OF(momentum, SUM), OF(mass_moment, SUM), OF(angular_momentum, SUM), OF(kinetic, SUM),
     OF(elastic, SUM), OF(dissipation, SUM),
-    OF(rate2, MOST), OF(wave2, MOST), OF(speed, MOST), OF(gradient2, MOST), OF(rigid_speed, MOST), OF(density, MOST),
-    OF(rigid_lightness, MOST), OF(advection_speed, MOST),
+    OF(rate2, MOST), OF(wave2, MOST), OF(speed, MOST), OF(gradient2, MOST),
+    OF(advection_speed, MOST),
     OF(outside, COUNT), OF(clamped, COUNT), OF(frozen, COUNT), OF(out_of_range, COUNT), OF(clipped, COUNT),
 };
 static const mpm_member of_dry_runs[] = {OF(advection_speed, MOST), OF(least_det, LEAST)};
@@ -176,10 +176,8 @@ mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_
 
 void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
 {
-    sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt}});
-    /* The G2P will overwrite these books, so the first block keeps them. */
-    keep_books(simulation, simulation->reports.block_books, simulation->reports.task_books,
-               simulation->grid.task_count);
+    const double *force = dt > 0 ? simulation->run.body_force : NULL;
+    sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt, force}});
 }
 
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)
@@ -258,7 +256,7 @@ void mpm_sweeps_density(mpm_simulation *simulation)
     grid_pass(simulation, MPM_GRID_DENSITY, 0, 0);
 }
 
-static mpm_block_report reduce_reports(const mpm_simulation *simulation)
+mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation)
 {
 #define OF(name, rule) MPM_MEMBER(mpm_block_report, name, MPM_REDUCE_##rule)
     static const mpm_member of_reports[] = {OF(speed, MOST), OF(speed_before, MOST), OF(lowest, LEAST),
@@ -277,7 +275,7 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
     grid_pass(simulation, MPM_GRID_STEP, dt, 0);
-    return reduce_reports(simulation);
+    return mpm_sweeps_sum_reports(simulation);
 }
 
 void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt)
@@ -289,7 +287,7 @@ void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_d
 mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt)
 {
     grid_pass(simulation, MPM_GRID_FINISH, dt, 0);
-    return reduce_reports(simulation);
+    return mpm_sweeps_sum_reports(simulation);
 }
 
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
@@ -301,7 +299,7 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
         sweep(simulation, MPM_FILTER, (mpm_arguments){0});
         grid_pass(simulation, MPM_GRID_FILTER, 0, k);
     }
-    *report = reduce_reports(simulation);
+    *report = mpm_sweeps_sum_reports(simulation);
     report->approach = approach;
 }
 

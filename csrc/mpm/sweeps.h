@@ -25,7 +25,8 @@ mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
 void mpm_sweeps_rest_volume(mpm_simulation *simulation);
-void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* and the books of colliders, of rigid bodies */
+void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* with the body force of the step */
+mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation); /* of the blocks */
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt); /* F-bar: averages for the G2P that follows */
 /* The collider that is fastest near material, NULL without colliders, and its speed, 0 if none is near. */

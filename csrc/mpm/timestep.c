@@ -21,10 +21,9 @@
 #include "mpm/state.h"
 #include "run/march.h"
 
-/* Of the automatic step with rigid bodies: their motion [cells], and the largest dt/sqrt(h/g). The wave speed of their
- * contacts, h/(4 dt), is then at least 5 times their speed, and 12 sqrt(g h). A light body may have to carry what is R
- * times as dense: its contacts are as stiff as with R = 1 if dt is smaller by sqrt(R). */
-static const double RIGID_MOTION = 0.05, RIGID_FALL = 0.02;
+/* Of the automatic step with rigid bodies, for the accuracy of their contacts: their motion [cells], and dt/sqrt(h/g).
+ */
+static const double RIGID_MOTION = 0.2, RIGID_FALL = 0.1;
 
 static double gravity_size(const mpm_settings *settings)
 {
@@ -58,17 +57,6 @@ static mpm_stable_dt bound_of(const mpm_simulation *simulation)
     return bound;
 }
 
-double mpm_timestep_rigid(const mpm_simulation *simulation)
-{
-    const mpm_measure *most = &simulation->measure;
-    const double h = simulation->settings.dx;
-    if (!simulation->has_rigid)
-        return INFINITY;
-    const double carries = simulation->material_count > 1 ? most->density * most->rigid_lightness : 1;
-    const double motion = RIGID_MOTION * h / most->rigid_speed;
-    return fmin(motion, RIGID_FALL * sqrt(h / gravity_size(&simulation->settings))) / sqrt(fmax(carries, 1));
-}
-
 static double automatic_dt(const mpm_simulation *simulation)
 {
     const mpm_measure *most = &simulation->measure;
@@ -77,7 +65,10 @@ static double automatic_dt(const mpm_simulation *simulation)
     dt = fmin(dt, 0.4 * simulation->settings.dx / most->speed);
     dt = fmin(dt, 0.4 * simulation->settings.dx / simulation->approach);
     dt = fmin(dt, 0.2 / sqrt(most->gradient2));
-    dt = fmin(dt, mpm_timestep_rigid(simulation)); /* a rigid body is as hard as the step allows: mpm/kernels/rigid.h */
+    if (simulation->has_rigid) {
+        const double h = simulation->settings.dx;
+        dt = fmin(dt, fmin(RIGID_MOTION * h / most->speed, RIGID_FALL * sqrt(h / gravity_size(&simulation->settings))));
+    }
     if (simulation->integrator->solve) /* the return map acts after the step */
         dt = fmin(dt, 0.5 * simulation->yield_strain / sqrt(most->gradient2));
     dt = fmin(dt, simulation->settings.max_dt);

@@ -12,9 +12,8 @@
 
 enum { NODE_COLUMNS = 3 }; /* kind, mapped, numbers */
 
-/* Reads the description of a shape; its numbers are borrowed from `view`. */
-static int take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_allocator *allocator, mpm_shape *shape,
-                      Py_buffer *view)
+int mpm_python_take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_allocator *allocator,
+                          mpm_shape *shape, Py_buffer *view)
 {
     Py_buffer table;
     *shape = (mpm_shape){.dim = dim};
@@ -97,7 +96,7 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
                           &numbers, &reference, &motion, &vector, &collider.motion.frequency, &keys) ||
         take_contact(contact, &collider.contact) ||
         mpm_python_get_doubles(reference, "reference", collider.reference, 3) ||
-        take_shape(nodes, numbers, dim, &state->allocator, &collider.shape, &number_view))
+        mpm_python_take_shape(nodes, numbers, dim, &state->allocator, &collider.shape, &number_view))
         return NULL;
     if (!take_motion(motion, vector, keys, &collider.motion, &key_view)) {
         collider.name = (char *)name;
@@ -176,7 +175,7 @@ static PyObject *shape_distance(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iOOO", &dim, &nodes, &numbers, &points) ||
         mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
-    if (!take_shape(nodes, numbers, dim, &state->allocator, &shape, &view)) {
+    if (!mpm_python_take_shape(nodes, numbers, dim, &state->allocator, &shape, &view)) {
         result = distances(&x, dim, measure_shape, &shape);
         mpm_memory_free(&state->allocator, shape.nodes);
         PyBuffer_Release(&view);

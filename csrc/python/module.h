@@ -80,6 +80,11 @@ PyObject *mpm_python_float_list(const double *values, Py_ssize_t count);
  *  with an exception otherwise. */
 int mpm_python_get_material(PyObject *law, PyObject *parameters, PyObject *varying, mpm_material *material);
 
+/** Reads the description of a shape; its numbers are borrowed from `view`, its nodes belong to the caller. -1: an
+ *  exception. */
+int mpm_python_take_shape(PyObject *nodes, PyObject *numbers, int dim, const mpm_allocator *allocator,
+                          mpm_shape *shape, Py_buffer *view);
+
 /** Reads a collider from add_collider's arguments and passes it to `use`; it lives until `use` returns. */
 typedef PyObject *(*mpm_python_collider_user)(PyObject *self, const mpm_collider *collider);
 PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state, mpm_python_collider_user use,

@@ -3,6 +3,7 @@
  * `mpm._core.Simulation`: what the Material Point Method has beyond `mpm._core.Core`.
  */
 #include <float.h>
+#include <string.h>
 
 #include "mpm/implicit.h"
 #include "mpm/odd_backend.h"
@@ -161,15 +162,45 @@ static PyObject *memory(PyObject *self, PyObject *unused)
                          "views", (Py_ssize_t)views, "colliders", (Py_ssize_t)colliders);
 }
 
-static PyObject *rigid_dt(PyObject *self, PyObject *unused)
+/* Reads the form of a body; its arrays are borrowed from the views. */
+static int take_form(PyObject *points, PyObject *own, PyObject *reference, mpm_rigid_form *form, Py_buffer *view)
 {
-    (void)unused;
-    double dt;
-    mpm_simulation *core = enter(self);
-    if (!core)
+    double tensor[9];
+    if (mpm_python_get_doubles(reference, "reference", form->reference, 3) ||
+        mpm_python_get_doubles(own, "own", tensor, 9) || mpm_python_get_buffer(points, view, "points", "d", 2, 0))
+        return -1;
+    memcpy(form->own, tensor, sizeof tensor);
+    form->points = view->buf;
+    form->count = (size_t)view->shape[0];
+    if (view->shape[1] == MPM_RIGID_POINT)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "points: expected %d columns", MPM_RIGID_POINT);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+static PyObject *set_form(PyObject *self, PyObject *args)
+{
+    const mpm_allocator *allocator = &mpm_python_state(Py_TYPE(self))->allocator;
+    const int dim = ((mpm_python_core *)self)->boundary->dim;
+    PyObject *nodes, *numbers, *reference, *points, *own, *result = NULL;
+    Py_buffer number_view, point_view;
+    mpm_rigid_form form = {0};
+    int material;
+    if (!PyArg_ParseTuple(args, "iOOOOdO", &material, &nodes, &numbers, &reference, &points, &form.mass, &own) ||
+        take_form(points, own, reference, &form, &point_view))
         return NULL;
-    const mpm_status status = mpm_simulation_rigid_dt(core, &dt);
-    return status ? mpm_python_raise(self, status) : PyFloat_FromDouble(dt);
+    if (!mpm_python_take_shape(nodes, numbers, dim, allocator, &form.shape, &number_view)) {
+        mpm_simulation *core = enter(self);
+        if (core && (material < 0 || material >= mpm_run_materials(mpm_simulation_get_run(core)) || !(form.mass > 0)))
+            PyErr_SetString(PyExc_ValueError, "material: no such index; or mass: must be > 0");
+        else if (core)
+            result = mpm_python_core_finish(self, mpm_simulation_form(core, material, &form));
+        mpm_memory_free(allocator, form.shape.nodes);
+        PyBuffer_Release(&number_view);
+    }
+    PyBuffer_Release(&point_view);
+    return result;
 }
 
 static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
@@ -196,7 +227,8 @@ static PyMethodDef methods[] = {
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"snapshot", mpm_python_snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
-    {"rigid_dt", rigid_dt, METH_NOARGS, "the longest step in which rigid bodies hardly sink into what they touch [s]"},
+    {"set_form", set_form, METH_VARARGS,
+     "set_form(material, nodes, numbers, reference, points, mass, own): what of a rigid body never changes"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

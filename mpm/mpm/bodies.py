@@ -120,9 +120,9 @@ def sample(
 
 
 def is_uniform(body: Body) -> bool:
-    """Whether all particles of a body have the same velocity, F and parameters, whatever their places are."""
+    """Whether all particles of a body have the same velocity, F and parameters, and do not depend on each other."""
     varies = callable(body.velocity) or callable(body.F) or body.material._varies
-    return not (varies or np.any(body.angular_velocity))
+    return not (varies or body.material._row["rigid"] or np.any(body.angular_velocity))
 
 
 def plan(

@@ -15,6 +15,9 @@ from mpm.base._check import FloatArray
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, numerics
+from mpm.mpm.rigidbodies import form_of
+from mpm.mpm.rigidforms import Form
+from mpm.mpm.rigidstate import RigidState, state_of
 from mpm.mpm.snapshot import Part
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import counts_inside, warn_of_counted, warn_of_particles_inside
@@ -27,7 +30,7 @@ __all__ = ["MaterialPoints"]
 class MaterialPoints(Populated, abstract=True):
     """Base of `mpm.Simulation`: bodies become particles, each with the index of its material."""
 
-    __slots__ = ("_indices", "_materials", "_numerics", "_rng", "_rng_before")
+    __slots__ = ("_forms", "_indices", "_materials", "_numerics", "_rng", "_rng_before")
 
     _core: Core
     _numerics: numerics.Numerics
@@ -38,6 +41,7 @@ class MaterialPoints(Populated, abstract=True):
         rng: np.random.Generator,
         materials: Sequence[Material] = (),
         parts: Sequence[Part | Gone] = (),
+        forms: Mapping[int, Form] | None = None,
     ) -> None:
         """Begin with these materials and bodies; `rng` samples the next ones."""
         self._rng = rng
@@ -45,6 +49,7 @@ class MaterialPoints(Populated, abstract=True):
         self._materials = list(materials)
         self._indices = {material: index for index, material in enumerate(materials)}
         self._parts = list(parts)
+        self._forms: dict[int, Form] = dict(forms or {})
 
     @property
     def materials(self) -> tuple[Material, ...]:
@@ -60,16 +65,25 @@ class MaterialPoints(Populated, abstract=True):
         """Hand a body to the core."""
         material, rigid = self._checked(sampled.body), sampled.body.material._row["rigid"]
         C, volume = self._stored(sampled)
+        form = keeper = None
+        if rigid:
+            sampled, form, keeper = form_of(sampled, self._scene, self._numerics.dx)
         warn_of_particles_inside(
             self._colliders, sampled.x, sampled.body.name, self._numerics.dx
         )  # may raise
         index = self._index(material, rigid)
+        if form is not None:
+            self._core.set_form(index, *form.arguments)
+            self._forms[index] = form
         self._parts.append(sampled.part(self._core.next_id))
         first = self._core.particles
         self._core.add_particles(sampled.x, sampled.v, C, sampled.F, volume, sampled.mass, index)
         for parameter, field in material._varying_fields:
             np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
-        if material._varies:
+        if form is not None:
+            np.asarray(self._core.field("rest"))[first:] = sampled.x - form.reference
+            np.asarray(self._core.field("surface_point"))[first:] = keeper
+        if material._varies or form is not None:
             self._core.totals()  # takes them in, so that what is written later is told from them
 
     def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
@@ -101,6 +115,8 @@ class MaterialPoints(Populated, abstract=True):
     def _stored(self, sampled: bodies.Sampled) -> tuple[FloatArray | None, FloatArray]:
         """C and the rest volumes of particles, as the core is to have them."""
         gradient = sampled.body.initial_velocity_gradient(sampled.x)
+        if sampled.body.material._row["rigid"]:  # it is not transferred, and leaves no mass on the grid
+            return gradient, sampled.volume
         C = numerics.stored_C(self._numerics, gradient, sampled.x, self._scene.lower)
         grid_density = self._numerics.volume == "grid-density"
         return C, np.zeros_like(sampled.volume) if grid_density else sampled.volume
@@ -135,6 +151,44 @@ class MaterialPoints(Populated, abstract=True):
         return next(
             (k for k, one in enumerate(self._materials) if one == material and not particles[k]), None
         )
+
+    def rigid(self, body: str) -> RigidState:
+        """Where a rigid body is and how it moves now.
+
+        Parameters
+        ----------
+        body : str
+            Name of a body of `mpm.materials.Rigid`.
+
+        Returns
+        -------
+        RigidState
+            Position, rotation, velocity, spin, mass, inertia, contact force.
+
+        Raises
+        ------
+        TypeError, ValueError
+            This simulation has no body of that name, the body is not rigid, or none of its particles is left.
+        """
+        rows = self.rows(body)
+        part = next(part for part in self._parts if part.name == body)
+        if isinstance(part, Gone) or rows.start == rows.stop:
+            raise ValueError(f"body = {body!r}: none of its particles is left")
+        if not part.body.material._row["rigid"]:
+            material = type(part.body.material).__name__
+            raise ValueError(f"body = {body!r} is of {material}; must be a body of mpm.materials.Rigid")
+        p = self.particles
+        walls, length = self._scene.walls, self._scene.upper - self._scene.lower
+        axes = "xyz"[: self._scene.dimension]
+        period = np.array(
+            [side * (walls[f"{a}-"].contact == "periodic") for a, side in zip(axes, length, strict=True)]
+        )
+        m, x, v, C, F, force = (
+            np.asarray(p._copy(name)[rows], dtype=np.float64)
+            for name in ("mass", "x", "v", "C", "F", "contact_force")
+        )
+        form = self._forms[int(p._copy("material")[rows.start])]
+        return state_of(m, x, v, C[0], F[0], force, form, period)
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""

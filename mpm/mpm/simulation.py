@@ -88,7 +88,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         - ``"xpic"``: PIC of order m = `xpic_order` (1: PIC, ∞: FLIP without its noise).
         - ``"tpic"``: C = Σ ṽ ∇wᵀ, with the B-spline's gradient instead of APIC's.
 
-        Only transfers with an affine velocity C keep the spin of rigid bodies.
+        Rigid bodies are not transferred.
     kernel : {"quadratic", "cubic", "linear"}
         The B-spline. ``"linear"`` is for comparison: its gradient jumps, and particles feel the jumps when they
         cross cells. No time step is stable with it in every case, and elastic bodies may gain energy or blow up
@@ -187,12 +187,13 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
           reaches come to lie at the same place, and material that it has squeezed does not come back.
         - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
 
-        Particles of `Rigid` bodies have no strain: colliders hold them from the surface with ``"deep"``, too.
+        `Rigid` bodies meet colliders with their own surface.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`, or a `UserLaw` that is ``kinked``), and halves an explicit step that would
         compress a particle by more than a fifth (not with the linear kernel): there laws may stiffen beyond the bound.
-        A fixed dt above the bound raises `mpm.InstabilityError` before the step that would use it.
+        With `Rigid` bodies it takes at most 0.1 √(dx/|g|), and 0.2 dx of motion. A fixed dt above the bound raises
+        `mpm.InstabilityError` before the step that would use it.
     max_dt : float, optional
         Upper limit of the automatic time step [s].
     allow_unstable : bool
@@ -320,7 +321,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
         self._numerics = replace(kept.numerics, threads=threads)
-        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts)
+        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms)
         self._begin(kept.scene, kept.colliders)
         fill(self._core, kept)
         return self
@@ -334,6 +335,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             parts=tuple(self._parts),
             colliders=tuple(placed.prepared for placed in self._colliders),
             fields=fields_of(self._core),
+            forms=dict(self._forms),
             arrays=arrays_of(self._core, self.dimension, self.dtype),
         )
 

@@ -13,6 +13,7 @@ from mpm import _core
 from mpm.base import fieldtable
 from mpm.materials.laws import Material
 from mpm.mpm.numerics import Numerics
+from mpm.mpm.rigidforms import Form
 from mpm.scene.colliders import Prepared
 from mpm.scene.scene import Body, Scene
 from mpm.solver.populated import Gone
@@ -53,6 +54,7 @@ class Snapshot:
     parts: tuple[Part | Gone, ...]
     colliders: tuple[Prepared, ...]
     fields: tuple[fieldtable.Row, ...]
+    forms: dict[int, Form]  # of rigid bodies, by the index of the material
     arrays: dict[str, Array]
 
 
@@ -115,6 +117,8 @@ def fill(core: _core.Simulation, kept: Snapshot) -> None:
     """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
     for material in kept.materials:
         core.add_material(*material._core_arguments)
+    for index, form in kept.forms.items():
+        core.set_form(index, *form.arguments)
     for row in kept.fields:
         core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
     restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)

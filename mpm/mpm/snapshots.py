@@ -15,6 +15,7 @@ from mpm.io import generators, kept
 from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
 from mpm.materials.laws import Material
 from mpm.mpm import numerics
+from mpm.mpm.rigidforms import NUMBERS, Form
 from mpm.mpm.snapshot import Part, Snapshot
 from mpm.scene.colliders import Collider, Prepared
 from mpm.scene.scene import Body, Scene
@@ -24,6 +25,7 @@ from mpm.solver.populated import Gone
 __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
+FORM_ARRAYS = ("nodes", "numbers", "reference", "points", "own")
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
 
 
@@ -54,6 +56,15 @@ def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
         ],
         "clock": {"numbers": numbers, "counters": counters},
     }
+    if snapshot.forms:
+        tree["forms"] = [
+            {
+                "material": index,
+                **{name: writer.array(getattr(form, name)) for name in FORM_ARRAYS},
+                "mass": form.mass,
+            }
+            for index, form in snapshot.forms.items()
+        ]
     if snapshot.fields:
         tree["fields"] = [fieldtable.declared(row) for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
@@ -95,6 +106,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
+        forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
         arrays=_state(mapping(tree["clock"], "clock"), state),
     )
 
@@ -159,6 +171,28 @@ def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
         _check.array("numbers", reader.value(given["numbers"]), (None,)),
         _check.array("reference", reader.value(given["reference"]), (scene.dimension,)),
     )
+
+
+def _forms(
+    entries: list[Any], reader: Reader, dimension: int, materials: tuple[Material, ...]
+) -> Iterator[tuple[int, Form]]:
+    rigid = {index for index, material in enumerate(materials) if material._row["rigid"]}
+    if rigid and not entries:
+        raise ValueError(
+            "its rigid bodies have no surfaces: an earlier version kept them as a material of the grid; start anew "
+            "from the script"
+        )
+    for entry in entries:
+        given = mapping(entry, "form")
+        index = _check.integer("material", given["material"], low=0, high=len(materials) - 1)
+        if index not in rigid:
+            raise ValueError(f"a form belongs to material {index}, which is not rigid")
+        shapes = {"numbers": (None,), "reference": (dimension,), "points": (None, NUMBERS), "own": (3, 3)}
+        arrays = {
+            name: _check.array(name, reader.value(given[name]), shape) for name, shape in shapes.items()
+        }
+        nodes = np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64)
+        yield index, Form(nodes=nodes, mass=_check.number("mass", given["mass"], low=0), **arrays)
 
 
 def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:

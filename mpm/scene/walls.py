@@ -47,14 +47,12 @@ class Wall:
         Coulomb's coefficient, >= 0, for ``"slip"`` and ``"separate"``: the tangential velocity is reduced by
         at most `friction` times the normal velocity that was removed. At edges all walls act at once. Default 0.
     restitution : float, optional, keyword
-        Newton's coefficient e, 0 to 1, of impacts of `Rigid` bodies on a ``"separate"`` wall. A body whose particle
-        comes within reach of the face with the normal velocity v_n < 0 leaves with −e v_n there; the reach is 1.5
-        cells (cubic kernel: 2, linear kernel: 1). `friction` then takes at most `friction` times the impulse of the
-        impact. With 1 and without friction, an impact keeps the energy. A body that meets several surfaces at once
-        has the least e of theirs. Bodies slower than what they gain in four steps of free fall, or in a fall by
-        dx/100, come to rest as with 0. Default 0: a body springs back with 0.15 to 0.55 of its speed, by the nodes
-        alone. Other materials have no use for e, because only their layer at the face would rebound and soon meet
-        the rest: elastic bodies rebound by their own elasticity. A scene without rigid bodies raises.
+        Newton's coefficient e, 0 to 1, of impacts of `Rigid` bodies on a ``"separate"`` wall: a place of the body's
+        surface that strikes the face with the normal velocity v_n < 0 leaves with −e v_n. `friction` then takes at
+        most `friction` times the impulse of the impact. With 1 and without friction, an impact keeps the energy.
+        Bodies slower than what they gain in four steps of free fall, or in a fall by dx/100, come to rest as with 0,
+        the default. Other materials have no use for e, because only their layer at the face would rebound and soon
+        meet the rest: elastic bodies rebound by their own elasticity. A scene without rigid bodies raises.
 
     Raises
     ------

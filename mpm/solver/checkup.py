@@ -337,14 +337,6 @@ class GridLooks(Looks):
         lame = (alone - wave) / 2
         return lame / (lame + wave) if wave > 0 else 0.0
 
-    def time_step(self) -> Iterator[Finding]:
-        """Against its bound, and against what rigid bodies need."""
-        yield from super().time_step()
-        fixed, longest = self.sim._options()["dt"], self.sim._core.rigid_dt()
-        if fixed != "auto" and fixed > longest:
-            words = "is long for rigid bodies, which sink into what they touch"
-            yield Finding("time step", False, f"dt = {fixed:g} s {words}: choose dt <= {longest:.2g} s")
-
     def inside(self) -> Iterator[Finding]:
         """Particles per cell."""
         sim = self.sim

@@ -30,7 +30,7 @@
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
-    X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* what G2P would bring to rigid bodies; writes no particle */ \
+    X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* sums over the particles of rigid bodies; writes none */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
@@ -67,8 +67,6 @@ typedef struct mpm_measure {
     double speed;     /* largest |v_a| [m/s] */
     double gradient2; /* largest |C|^2 [1/s2] */
     double least_det; /* dry run: smallest det(I + dt grad v) */
-    double rigid_speed; /* largest |v_a| of a rigid body [m/s] */
-    double density, rigid_lightness; /* largest m/V0 [kg/m^d]; largest V0/m of a rigid body */
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
@@ -115,10 +113,10 @@ static inline double mpm_sum_value(const mpm_sum *sum)
 }
 
 /** Sums over the particles of a rigid body, or of those in one group. Positions count in metres from the body's origin,
- *  angular momentum is about it, with the affine part. Vectors and tensors have three dimensions; in 2-D the body lies
- *  in the plane z = 0. */
+ *  angular momentum is about it. Vectors and tensors have three dimensions; in 2-D the body lies in the plane z = 0. */
 typedef struct mpm_rigid_sums {
     mpm_sum mass, mass_moment[3], momentum[3], angular_momentum[3]; /* sum m, m x, m v, m x cross v */
+    mpm_sum rest_moment[3], spin[3]; /* sum m X, X being the place in the rest frame; sum m times the spin of C */
     mpm_sum second_moment[3][3];  /* sum m x x^T [kg m2] */
     double lowest[3], highest[3]; /* a box around the particles [m]; infinite and empty without any */
 } mpm_rigid_sums;
@@ -127,8 +125,11 @@ typedef struct mpm_rigid_sums {
 typedef struct mpm_rigid_body {
     int32_t block[3];    /* of the origin, the place of one of its particles; particles count as their nearest images */
     double place[3];     /* of the origin, from the first node of the block [cells] */
+    double rotation[3][3]; /* Q before the step */
     size_t first_group, end_group; /* its groups are among these; 0, 0: it has no particles */
-    mpm_rigid_sums sums; /* before the step, with what the nodes bring */
+    mpm_rigid_sums sums; /* before the step */
+    size_t points;       /* of its surface */
+    double (*force)[3];  /* of the contacts there, in the last step, after MPM_RIGID_SUMS; then in this one [N] */
     double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
     double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */
 } mpm_rigid_body;
@@ -155,7 +156,11 @@ typedef struct mpm_sweep {
 typedef union mpm_arguments {
     struct {
         double dt;
-    } p2g, g2p, synchronize, rigid_sums;
+    } p2g, g2p, synchronize;
+    struct {
+        double dt;
+        const double *b; /* as of body_force; NULL: none */
+    } rigid_sums;
     struct {
         double dt;
         double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */

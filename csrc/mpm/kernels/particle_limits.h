@@ -21,7 +21,8 @@ struct constants {
     wide gather_dt, gather_dt_cells; /* dt, dt/h */
     wide affine;                     /* h D^-1: 4/h for the quadratic kernel */
     wide h;
-    wide spin;                       /* D/h, the factor of C in angular momentum and energy: h/4; 0: C is no velocity */
+    wide spin;                       /* D/h, the factor of C in angular momentum and energy: h/4; 0: C is no velocity,
+                                      * or a body is rigid, whose own inertia is added at last (mpm/rigid.c) */
     wide isolated;                   /* factor of the isolated bound: 1/h^2 */
     wide stress;                     /* -dt h D^-1 of the step that begins */
     wide stress_by_slope;            /* -dt/h of that step */
@@ -41,7 +42,7 @@ static struct constants group_constants(const mpm_sweep *sweep, struct durations
         .gather_dt_cells = wide_set((real)(dt.ending / h)),
         .affine = wide_set((real)(1 / D / h)),
         .h = wide_set((real)h),
-        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) ? (real)(h * D) : 0),
+        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) && !law->rigid ? (real)(h * D) : 0),
         .isolated = wide_set((real)(mpm_scheme_isolated_factor(&sweep->scheme) / (h * h))),
         .stress = wide_set((real)(-1 / D * dt.beginning / h)),
         .stress_by_slope = wide_set((real)(-dt.beginning / h)),
@@ -125,7 +126,7 @@ INLINE unsigned find_broken(const int law, const struct tile *tile, const struct
 }
 
 struct limits {
-    wide rate2, wave2, speed, gradient2, volume_per_mass;
+    wide rate2, wave2, speed, gradient2;
 };
 
 /* The linear kernel's kappa over its least value: 1/(4 f (1 - f)) for the axis on which the particle is nearest to a
@@ -148,7 +149,7 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
-    struct limits l = {.volume_per_mass = wide_select(alive, volume_per_mass, zero)};
+    struct limits l;
     /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
     wide factor = k->isolated;
     if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)

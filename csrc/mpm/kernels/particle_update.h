@@ -10,7 +10,7 @@
 /* Sums and maxima of a group, by lane. Positions count in cells from the block's first node. */
 struct tally {
     wide mass, momentum[DIM], mass_moment[DIM], angular_momentum[3], kinetic, elastic;
-    wide rate2, wave2, speed, gradient2, advection_speed, least_det, least_volume_per_mass, volume_per_mass;
+    wide rate2, wave2, speed, gradient2, advection_speed, least_det;
     int64_t outside, clamped, frozen, out_of_range, clipped;
 };
 
@@ -18,7 +18,6 @@ static void tally_begin(struct tally *tally)
 {
     memset(tally, 0, sizeof *tally);
     tally->least_det = wide_set(1);
-    tally->least_volume_per_mass = wide_set((real)__builtin_inf());
 }
 
 /* The velocity and the gradient that move particles and strain them; in the standard scheme they are v and C. */
@@ -179,10 +178,6 @@ INLINE void measure(const struct mpm_sweep *sweep, const struct constants *k, co
     struct limits l = particle_limits(sweep, k, tile, evaluation);
     tally->rate2 = wide_max(l.rate2, tally->rate2);
     tally->wave2 = wide_max(l.wave2, tally->wave2);
-    tally->volume_per_mass = wide_max(l.volume_per_mass, tally->volume_per_mass);
-    tally->least_volume_per_mass = wide_select(wide_less(wide_set(0), l.volume_per_mass),
-                                               wide_min(l.volume_per_mass, tally->least_volume_per_mass),
-                                               tally->least_volume_per_mass);
     tally->speed = wide_max(l.speed, tally->speed);
     tally->gradient2 = wide_max(l.gradient2, tally->gradient2);
 
@@ -237,13 +232,8 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
     raise_to(&measure->speed, wide_largest(t->speed));
     raise_to(&measure->gradient2, wide_largest(t->gradient2));
     raise_to(&measure->advection_speed, wide_largest(t->advection_speed));
-    if (mpm_material_law(&sweep->materials[group->material])->rigid) {
-        raise_to(&measure->rigid_speed, wide_largest(t->speed));
-        raise_to(&measure->rigid_lightness, wide_largest(t->volume_per_mass));
-    }
     double least = -wide_largest(-t->least_det);
     measure->least_det = measure->least_det < least ? measure->least_det : least;
-    raise_to(&measure->density, -1 / wide_largest(-t->least_volume_per_mass)); /* 1/infinity without particles */
     measure->outside += t->outside;
     measure->clamped += t->clamped;
     measure->frozen += t->frozen;
@@ -253,19 +243,17 @@ static void add_tally(mpm_measure *measure, const struct tally *t, const mpm_swe
 
 /* How far the particles of a group may get into a collider [m]. The nodes inside of it stop the material below its
  * surface, half a cell on average. There F of a particle that is stopped earlier would no longer follow x, and those
- * that come behind it would be stopped at the same place, where no force parts them. A rigid body has no strain that
- * could. */
-static double allowed_depth(const mpm_sweep *sweep, const mpm_group *group)
+ * that come behind it would be stopped at the same place, where no force parts them. */
+static double allowed_depth(const mpm_sweep *sweep)
 {
-    const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
-    return rigid || sweep->colliders.particles == MPM_PARTICLES_SURFACE ? 0 : 0.5 * sweep->dx;
+    return sweep->colliders.particles == MPM_PARTICLES_SURFACE ? 0 : 0.5 * sweep->dx;
 }
 
 /* Applies colliders to v, and to the velocity that moves the particles where it differs; that one has no momentum. */
 NOINLINE void collide(const mpm_sweep *sweep, const mpm_group *group, struct tile *tile, struct motion *motion,
                       mpm_collider_book *books)
 {
-    const double depth = allowed_depth(sweep, group);
+    const double depth = allowed_depth(sweep);
     MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, tile->mass, depth, tile->v, books);
     if (ANY_SCHEME)
         MPM_KERNEL(collide_tile)(&sweep->colliders, group, tile, wide_set(0), depth, motion->velocity, books);

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The particles of a rigid body: their sums, and their motion in a step.
+ * The particles of a rigid body: their sums, and their motion in a step. They neither scatter nor gather.
  *
- *     G2P       v, C of each particle as in any material; their sums give the body P, L, M and I (mpm/rigid.c)
+ *     sums      give the body M, c, I, P, L and its place (mpm/rigid.c)
  *     motion    x <- x + dt V + (Q - 1) (x - c),  v = V + w x (x - c'),  C = [w],  F <- Q F
- *     reaction  R_s <- Q (R_s + k dt sym grad v) Q^T
  *
  * Distances do not drift. Displacements are computed in double, with an error that is relative to them. x holds
  * multiples of a power of 2, which moves to another block as it is, and a remainder the rest.
- *
- * Without the reaction, a wall would take from a body only the momentum of the particles beside it, and the body would
- * sink into it by one layer of cells after the other. With it, a contact is elastic: k = 1/4 of the modulus that bounds
- * the step (or 1/16, see below), whatever the step is. The wave speed that belongs to k is a fraction of h/dt.
  */
 #pragma once
 #include "base/doubles.h"
 #include "mpm/kernels/particle_update.h"
-
-/* k dt^2 over the largest modulus of which the step of an isolated particle is stable. A reaction grows with a quarter
- * of the stiffness with which it falls, and so returns a quarter of the energy: a body bounces with less than half of
- * its speed. It falls to zero at most, and so is continuous in what came before: rounding does not decide whether it
- * grows or falls. */
-static const double RIGID_UNLOADING = 1.0 / 4, RIGID_LOADING = 1.0 / 16;
 
 /* Positions from the body's origin, in cells. Across a periodic face: of the nearest image. A lane without a particle
  * is at the origin, the place of one. */
@@ -47,7 +36,8 @@ struct rigid_sum {
 
 /* mpm_rigid_sums of a group, by lane. */
 struct rigid_tally {
-    struct rigid_sum mass, mass_moment[DIM], momentum[DIM], angular_momentum[3], second_moment[DIM][DIM];
+    struct rigid_sum mass, mass_moment[DIM], rest_moment[DIM], momentum[DIM], angular_momentum[3], spin[3],
+        second_moment[DIM][DIM];
     doubles lowest[DIM], highest[DIM];
 };
 
@@ -67,11 +57,56 @@ INLINE void rigid_sum_add(struct rigid_sum *sum, doubles term)
     sum->high = high;
 }
 
-/* Adds the particles of a tile, with the v and C that G2P has brought to them. */
-NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
+/* The surface point of a lane, counted from 1; 0: none. */
+INLINE size_t rigid_point(const struct tile *tile, int q)
+{
+    const double point = (double)wide_lane(tile->state.history[RIGID_POINT], q);
+    return point > 0 ? (size_t)point : 0;
+}
+
+/* Hands the forces of the last step at the surface points, which particles keep, to the body. */
+NOINLINE void rigid_give_forces(const mpm_rigid_body *body, const struct tile *tile)
+{
+    for (int q = 0; q < WIDTH; q++) {
+        const size_t point = rigid_point(tile, q);
+        for (int a = 0; point && point <= body->points && a < DIM; a++)
+            body->force[point - 1][a] = (double)wide_lane(tile->state.history[RIGID_FORCE + a], q);
+    }
+}
+
+NOINLINE void rigid_take_forces(const mpm_rigid_body *body, struct tile *tile)
+{
+    for (int q = 0; q < WIDTH; q++) {
+        const size_t point = rigid_point(tile, q);
+        for (int a = 0; point && point <= body->points && a < DIM; a++)
+            ((real *)&tile->state.history[RIGID_FORCE + a])[q] = (real)body->force[point - 1][a];
+    }
+}
+
+INLINE bool rigid_has_points(const struct tile *tile)
+{
+    return mask_any(wide_less(wide_set(0), tile->state.history[RIGID_POINT]));
+}
+
+/* The body force on a lane in the step [m/s]. */
+INLINE doubles rigid_gain(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t t, int half, int axis)
+{
+    const double *b = arguments->rigid_sums.b;
+    doubles gain = {0};
+    for (int q = 0; b && q < HALF; q++) {
+        const int32_t row = sweep->particles->row[t * WIDTH + half * HALF + q];
+        gain[q] = row < 0 ? 0 : arguments->rigid_sums.dt * b[(ptrdiff_t)row * DIM + axis];
+    }
+    return gain;
+}
+
+/* Adds the particles of a tile. */
+NOINLINE void rigid_add(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group, ptrdiff_t t,
                         const struct tile *tile, struct rigid_tally *tally)
 {
-    const double h = sweep->dx, spin = h * (double)wide_lane(k->spin, 0); /* the factor of eps:C */
+    const double h = sweep->dx;
+    if (rigid_has_points(tile))
+        rigid_give_forces(&sweep->rigid[group->material], tile);
     for (int half = 0; half < HALVES; half++) {
         const doubles m = doubles_load(&tile->mass, half);
         const doubles_mask alive = m > 0;
@@ -80,9 +115,10 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
         rigid_sum_add(&tally->mass, m);
         UNROLL for (int a = 0; a < DIM; a++) {
             x[a] *= h;
-            v[a] = doubles_load(&tile->v[a], half);
+            v[a] = doubles_load(&tile->v[a], half) + rigid_gain(sweep, arguments, t, half, a);
             mx[a] = m * x[a];
             rigid_sum_add(&tally->mass_moment[a], mx[a]);
+            rigid_sum_add(&tally->rest_moment[a], m * doubles_load(&tile->state.history[RIGID_REST + a], half));
             rigid_sum_add(&tally->momentum[a], m * v[a]);
         }
         UNROLL for (int a = 0; a < DIM; a++) {
@@ -94,7 +130,8 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const struct constants *k, const
         UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
             const int a = (c + 1) % 3, b = (c + 2) % 3;
             const doubles turning = doubles_load(&tile->C.m[b][a], half) - doubles_load(&tile->C.m[a][b], half);
-            rigid_sum_add(&tally->angular_momentum[c], mx[a] * v[b] - mx[b] * v[a] + m * (spin * turning));
+            rigid_sum_add(&tally->angular_momentum[c], mx[a] * v[b] - mx[b] * v[a]);
+            rigid_sum_add(&tally->spin[c], m * (0.5 * turning));
         }
     }
 }
@@ -111,8 +148,11 @@ static mpm_rigid_sums rigid_sums_of(const struct rigid_tally *tally)
     rigid_add_lanes(&sums.mass, &tally->mass);
     for (int c = 0; c < 3; c++)
         rigid_add_lanes(&sums.angular_momentum[c], &tally->angular_momentum[c]);
+    for (int c = 0; c < 3; c++)
+        rigid_add_lanes(&sums.spin[c], &tally->spin[c]);
     for (int a = 0; a < DIM; a++) {
         rigid_add_lanes(&sums.mass_moment[a], &tally->mass_moment[a]);
+        rigid_add_lanes(&sums.rest_moment[a], &tally->rest_moment[a]);
         rigid_add_lanes(&sums.momentum[a], &tally->momentum[a]);
         for (int b = a; b < DIM; b++) {
             rigid_add_lanes(&sums.second_moment[a][b], &tally->second_moment[a][b]);
@@ -129,31 +169,6 @@ static mpm_rigid_sums rigid_sums_of(const struct rigid_tally *tally)
     return sums;
 }
 
-/* The reaction after the step. `gradient` is that of the node velocities. */
-INLINE matrix rigid_reaction(const mpm_sweep *sweep, const struct constants *k, const struct tile *tile,
-                             matrix gradient, matrix rotation)
-{
-    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);
-    const mask alive = wide_less(zero, tile->mass) & wide_less(zero, tile->volume);
-    wide factor = k->isolated;
-    if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)
-        factor *= linear_excess(tile);
-    const matrix kept = law_symmetric(&tile->state.history[RIGID_REACTION]);
-    matrix rate;
-    UNROLL for (int a = 0; a < DIM; a++)
-        UNROLL for (int b = 0; b < DIM; b++)
-            rate.m[a][b] = half * (gradient.m[a][b] + gradient.m[b][a]);
-    const wide density = tile->mass / wide_select(alive, tile->volume, one);
-    const wide most = wide_select(alive, density / (factor * k->gather_dt), zero); /* k dt for a share of 1 [Pa s] */
-    const wide tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200));
-    const wide to_zero = -matrix_dot(kept, rate) / wide_max(matrix_dot(rate, rate), tiny); /* where R_s : grad v is 0 */
-    const wide loading = wide_set((real)RIGID_LOADING) * most;
-    const wide more = wide_set((real)(RIGID_UNLOADING - RIGID_LOADING)) * most;
-    const wide gain = loading + wide_min(wide_max(to_zero, zero), more);
-    const matrix grown = matrix_add(kept, matrix_scale(gain, rate));
-    return matrix_symmetric(matrix_multiply_transposed(matrix_multiply(rotation, grown), rotation));
-}
-
 INLINE doubles rigid_dot(const double row[], const doubles r[DIM])
 {
     doubles s = row[0] * r[0];
@@ -162,8 +177,7 @@ INLINE doubles rigid_dot(const double row[], const doubles r[DIM])
     return s;
 }
 
-/* Moves the particles of a tile with their body, and gives them its velocity. `motion` is that of the nodes at first,
- * that of the body at last. */
+/* Moves the particles of a tile with their body, and gives them its velocity. `motion` becomes that of the body. */
 NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
                             struct tile *tile, struct motion *motion)
 {
@@ -179,8 +193,8 @@ NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, c
             rotation.m[a][b] = wide_set((real)((a == b) + body->turn[a][b]));
             tile->C.m[a][b] = wide_select(alive, wide_set((real)spin[a][b]), wide_set(0));
         }
-    law_keep_symmetric(&tile->state.history[RIGID_REACTION],
-                       rigid_reaction(sweep, k, tile, motion->gradient, rotation));
+    if (rigid_has_points(tile))
+        rigid_take_forces(body, tile);
     tile->state.F = matrix_select(alive, matrix_multiply(rotation, tile->state.F), tile->state.F);
     motion->gradient = tile->C;
     for (int half = 0; half < HALVES; half++) {

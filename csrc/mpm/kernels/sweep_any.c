@@ -247,6 +247,12 @@ INLINE void for_each_group(const mpm_sweep *sweep, const mpm_arguments *argument
         visit(sweep, arguments, &sweep->particles->groups[g], work, &sweep->measures[task]);
 }
 
+/* Rigid bodies neither scatter nor gather. */
+INLINE bool is_rigid(const mpm_sweep *sweep, const mpm_group *group)
+{
+    return mpm_material_law(&sweep->materials[group->material])->rigid;
+}
+
 /* XPIC: gathers S v_k to the particles and scatters it back to the grid. */
 static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                          struct workspace *work, mpm_measure *result)
@@ -254,6 +260,8 @@ static void filter_group(const mpm_sweep *sweep, const mpm_arguments *arguments,
     (void)arguments, (void)result;
     const int degree = sweep->scheme.degree;
     struct stencil *s = &work->stencil;
+    if (is_rigid(sweep, group))
+        return;
     arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_FILTERED]);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
@@ -309,7 +317,7 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
                              struct workspace *work, mpm_measure *result)
 {
     const double dt = arguments->body_force.dt, *b = arguments->body_force.b;
-    const bool split = mpm_scheme_is_split(&sweep->scheme);
+    const bool split = mpm_scheme_is_split(&sweep->scheme), rigid = is_rigid(sweep, group);
     real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
     struct stencil *s = &work->stencil;
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
@@ -325,10 +333,13 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
                 ((real *)&deposit.Q[a])[q] = (real)(dt * force);
             }
         }
+        if (rigid)
+            continue;
         stencil_prepare(s, tile.x, sweep->scheme.degree);
         stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
     }
-    arena_add(target, group, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
+    if (!rigid)
+        arena_add(target, group, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
 }
 
 void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,

@@ -13,7 +13,7 @@ enum pieces {
     GATHER = 1,        /* v and C from the nodes */
     FORESEE = 2,       /* how far G2P would move and strain particles; the last piece of a dry run */
     COLLIDE = 4,       /* colliders deflect the particles within them */
-    SUM = 8,           /* v and C of rigid bodies, added up; the last piece of its operation */
+    SUM = 8,           /* rigid bodies, added up; the last piece of its operation */
     STORE_MOTION = 16, /* v and C alone; the last piece of its operation */
     ADVANCE = 32,      /* F or J, x, history, stored with v and C */
     MEASURE = 64,      /* totals, limits, troubles */
@@ -25,21 +25,22 @@ enum pieces {
 };
 
 /* `inlines`: FAST laws are inlined. `dissipates`: the books of dissipation are kept. */
-INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work,
-                        mpm_measure *result, struct durations dt, const int law, const bool inlines,
-                        const unsigned pieces, const bool dissipates)
+INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                        ptrdiff_t task, struct workspace *work, mpm_measure *result, struct durations dt,
+                        const int law, const bool inlines, const unsigned pieces, const bool dissipates)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
     const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own]->rigid;
     const int history = law_history(law, material);
-    const bool gathers = pieces & GATHER, advances = pieces & ADVANCE, scatters = pieces & SCATTER;
+    const bool gathers = (pieces & GATHER) && !rigid, scatters = (pieces & SCATTER) && !rigid;
+    const bool advances = pieces & ADVANCE;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
-    const bool defers = recomputes && gathers && scatters; /* as mpm_synchronize_defer expects */
+    const bool defers = recomputes && (pieces & GATHER) && (pieces & SCATTER); /* as mpm_synchronize_defer expects */
     const mpm_f_update f_update = ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR;
     const struct constants k = group_constants(sweep, dt, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
-    const bool collides = (pieces & COLLIDE) && !(advances && rigid) && sweep->colliders.count &&
+    const bool collides = (pieces & COLLIDE) && !rigid && sweep->colliders.count &&
                           MPM_KERNEL(collide_reaches)(&sweep->colliders, group, dt.ending, books);
     union law_parameters parameters = {0};
     struct tally tally;
@@ -72,7 +73,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
         if (__builtin_expect(collides, 0))
             collide_and_copy(sweep, group, &tile, &motion, books);
         if (pieces & SUM) {
-            rigid_add(sweep, &k, group, &tile, &rigid_tally);
+            rigid_add(sweep, arguments, group, group->first_tile + t, &tile, &rigid_tally);
             continue;
         }
         if (pieces & STORE_MOTION) {
@@ -130,8 +131,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_
 }
 
 /* The body of an operation: what it does to a group. */
-typedef void group_body(const mpm_sweep *, const mpm_group *, ptrdiff_t task, struct workspace *, mpm_measure *,
-                        struct durations, int law);
+typedef void group_body(const mpm_sweep *, const mpm_arguments *, const mpm_group *, ptrdiff_t task,
+                        struct workspace *, mpm_measure *, struct durations, int law);
 
 /* `fast`: for each law, a body for this law alone, or NULL. */
 INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_arguments *arguments, ptrdiff_t task,
@@ -157,20 +158,20 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
         const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
         if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
             continue;
-        if (pieces & SUM ? !rigid : (pieces & STORE_MOTION) && rigid) /* v and C of rigid bodies are never deferred */
+        if (pieces & SUM ? !rigid : rigid && !(pieces & MEASURE)) /* rigid bodies neither scatter nor gather */
             continue;
         const bool keeps_books = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
         group_body *const body = fast[law] && !keeps_books ? fast[law] : any_law;
-        body(sweep, group, task, work, result, dt, law);
+        body(sweep, arguments, group, task, work, result, dt, law);
     }
 }
 
 #define BODY(name, law, inlines, pieces, dissipates) \
-    NOINLINE void name(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t task, struct workspace *work, \
-                       mpm_measure *result, struct durations dt, int run_time_law) \
+    NOINLINE void name(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group, ptrdiff_t task, \
+                       struct workspace *work, mpm_measure *result, struct durations dt, int run_time_law) \
     { \
         (void)run_time_law; \
-        sweep_group(sweep, group, task, work, result, dt, law, inlines, pieces, dissipates); \
+        sweep_group(sweep, arguments, group, task, work, result, dt, law, inlines, pieces, dissipates); \
     }
 
 /* The standard scheme has a body for each FAST law in each operation of which a step consists. Each is a function of
@@ -212,4 +213,4 @@ OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, G2P2G, STANDARD_
 OPERATION(measure, 0, 0, MEASURE, )
 OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, )
 OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, )
-OPERATION(rigid_sums, arguments->rigid_sums.dt, 0, GATHER | COLLIDE | SUM, )
+OPERATION(rigid_sums, 0, 0, SUM, )

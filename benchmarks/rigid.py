@@ -1,0 +1,186 @@
+"""Prints how rigid bodies rest, slide, roll, tip, stand in stacks and press deformable bodies, against closed forms.
+
+    python benchmarks/rigid.py [rest|slope|roll|tip|stack|ratio|free|pinch|drop ...]
+
+`docs/design/020-rigid-bodies.md` has the reasons. Lengths are in cells of 0.1 m unless said otherwise; steps of 2 ms.
+All takes about two minutes on one core.
+"""
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+
+import mpm
+from mpm.shapes import Ball, Box, HalfSpace
+
+H, G, DT = 0.1, 10.0, 2e-3  # [m], [m/s²], [s]
+STONE = mpm.materials.Rigid(density=1000, friction=0.4)
+RUBBER = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=200)
+Row = tuple[str, float, float]  # what, measured, at most
+
+
+def slope(dim: int, degrees: float, friction: float, collider: bool = False) -> tuple[mpm.Scene, float]:
+    """An empty scene whose gravity is that on a slope along x, and the height of its floor."""
+    angle = np.radians(degrees)
+    gravity = [G * np.sin(angle), *[0] * (dim - 2), -G * np.cos(angle)]
+    walls = "slip" if collider else mpm.Wall("separate", friction=friction)
+    scene = mpm.Scene([0] * dim, [40, *[10] * (dim - 1)], gravity=gravity, walls=walls)
+    if collider:
+        scene.add_collider(HalfSpace([0] * (dim - 1) + [0.3], [0] * (dim - 1) + [1]), friction=friction)
+    return scene, 0.3 if collider else 0.0
+
+
+def run(scene: mpm.Scene, seconds: float, dtype: str = "float64", dt: float = DT) -> mpm.Simulation:
+    sim = mpm.Simulation(scene, dx=H, dt=dt, dtype=dtype)
+    sim.run(seconds)
+    return sim
+
+
+def rest(dtype: str) -> Iterator[Row]:
+    """A block on the floor."""
+    for dim, high in ((2, 4), (2, 16), (2, 64), (3, 8)):
+        scene, _ = slope(dim, 0, 0.4)
+        scene.add(Box([2] * (dim - 1) + [0], [2 + 8 * H] * (dim - 1) + [high * H]), STONE, name="block")
+        start = np.append([2 + 4 * H] * (dim - 1), high * H / 2)
+        block = run(scene, 4 if dim == 2 else 1, dtype).rigid("block")
+        yield (
+            f"block {high} high at rest, {dim}-D: way",
+            float(np.abs(block.position - start).max() / H),
+            1e-5,
+        )
+
+
+def slide(dtype: str) -> Iterator[Row]:
+    """A block on a slope of 20 degrees, whose tangent is 0.36397."""
+    for dim in (2, 3):
+        for collider in (False, True):
+            for friction in (0.2, 0.365):
+                scene, floor = slope(dim, 20, friction, collider)
+                low = [0.5] * (dim - 1) + [floor]
+                scene.add(Box(low, np.add(low, [0.6] * (dim - 1) + [0.4])), STONE, name="block")
+                sim = run(scene, 1.0, dtype)
+                way = sim.rigid("block").position[0] - 0.8
+                what = f"slope, friction {friction}, {'collider' if collider else 'wall'}, {dim}-D: "
+                if friction == 0.365:
+                    yield what + "way", abs(way) / H, 1e-3
+                else:
+                    exact = 0.5 * G * (np.sin(np.radians(20)) - 0.2 * np.cos(np.radians(20))) * (1 + DT)
+                    yield what + "error of the way", abs(way / exact - 1), 1e-4
+
+
+def roll(dtype: str) -> Iterator[Row]:
+    """Balls on slopes, and one that begins to slide."""
+    for dim, share in ((2, 0.5), (3, 0.4)):
+        for cells in (2, 4, 8) if dim == 2 else (2, 4):
+            R = cells * H
+            for degrees, speed in ((0, 1.0), (5, 0.0), (20, 0.0)):
+                scene, _ = slope(dim, degrees, 0.9)
+                v = [speed, *[0] * (dim - 1)]
+                scene.add(Ball([2] * (dim - 1) + [R], R), STONE, velocity=v, name="ball")
+                ball = run(scene, 0.5, dtype).rigid("ball")
+                exact = (G * np.sin(np.radians(degrees)) * 0.5 + speed) / (1 + share)
+                what = "slides, then rolls" if speed else f"rolls down {degrees} degrees"
+                yield f"ball of {cells} cells {what}, {dim}-D: error", abs(ball.velocity[0] / exact - 1), 1e-4
+
+
+def tip(dtype: str) -> Iterator[Row]:
+    """A tower of 4 x 16 cells: arctan(1/4) = 14.04 degrees."""
+    for degrees in (13.9, 14.2):
+        scene, _ = slope(2, degrees, 0.9)
+        scene.add(Box((2, 0), (2.4, 1.6)), STONE, name="tower")
+        turned = abs(run(scene, 3, dtype).rigid("tower").rotation[0, 1])
+        yield f"tower at {degrees} degrees: turned", float(turned), 1e-3 if degrees < 14 else np.inf
+
+
+def stack(dtype: str) -> Iterator[Row]:
+    """Boxes on each other."""
+    for dim, boxes in ((2, 5), (2, 10), (3, 5)):
+        scene, _ = slope(dim, 0, 0.4)
+        for k in range(boxes):
+            low = [2] * (dim - 1) + [4 * k * H]
+            scene.add(Box(low, np.add(low, 4 * H)), STONE, name=f"box {k}")
+        sim = run(scene, 5 if dim == 2 else 1, dtype)
+        x = np.array([sim.rigid(f"box {k}").position for k in range(boxes)])
+        yield f"stack of {boxes}, {dim}-D: creep", float(np.abs(x[:, 0] - 2 - 2 * H).max() / H), 1e-2
+        sink = x[:, -1] - (4 * np.arange(boxes) + 2) * H
+        yield f"stack of {boxes}, {dim}-D: sinks", float(np.abs(sink).max() / H), 1e-3
+
+
+def ratio(dtype: str) -> Iterator[Row]:
+    """A heavy box on a light one."""
+    for heavy, most in ((10, 1e-3), (100, 1e-3), (300, 1e-2), (1000, 0.1)):
+        scene, _ = slope(2, 0, 0.4)
+        scene.add(Box((2, 0), (2.4, 0.4)), STONE)
+        scene.add(
+            Box((2, 0.4), (2.4, 0.8)), mpm.materials.Rigid(density=1000 * heavy, friction=0.4), name="heavy"
+        )
+        y = run(scene, 4, dtype).rigid("heavy").position[1]
+        yield f"{heavy} times as heavy as the box below: sinks", abs(y - 0.6) / H, most
+
+
+def free(dtype: str) -> Iterator[Row]:
+    """A free box of 6 x 4 x 2 cells turns about its middle axis, and over."""
+    scene = mpm.Scene((-1, -1, -1), (1, 1, 1))
+    scene.add(Box((-0.3, -0.2, -0.1), (0.3, 0.2, 0.1)), STONE, angular_velocity=(0.01, 10, 0), name="box")
+    sim = mpm.Simulation(scene, dx=H, dt=DT, dtype=dtype)
+    before = sim.totals()
+    sim.run(3)
+    after, L = sim.totals(), np.linalg.norm(before.angular_momentum)
+    single = dtype == "float32"
+    yield "free box: change of energy", abs(after.kinetic / before.kinetic - 1), 1e-3 if single else 1e-12
+    change = np.linalg.norm(after.angular_momentum - before.angular_momentum) / L
+    yield "free box: change of L", float(change), 1e-3 if single else 1e-12
+
+
+def pinch(dtype: str) -> Iterator[Row]:
+    """A light box between the floor and a block of rubber that is heavier."""
+    for light in (1, 0.1, 0.01):
+        scene = mpm.Scene((0, 0), (3.2, 3.2), gravity=(0, -G), walls=mpm.Wall("separate", friction=0.4))
+        scene.add(
+            Box((1.2, 0), (2.0, 0.6)), mpm.materials.Rigid(density=1000 * light, friction=0.3), name="box"
+        )
+        rubber = mpm.materials.NeoHookean(E=5e5, nu=0.3, density=1000)
+        scene.add(Box((1.2, 0.6), (2.0, 1.6)), rubber, name="block")
+        sim = mpm.Simulation(scene, dx=H, dtype=dtype)
+        sim.run(1)
+        moved = np.abs(sim.rigid("box").position - (1.6, 0.3)).max() / H
+        yield f"box with {light} of the density of what it carries: way", float(moved), 1e-6
+
+
+def drop(dtype: str) -> Iterator[Row]:
+    """A disk falls onto a block of rubber: how deep, over that with the finest cells."""
+    deep = []
+    for cells in (4, 8, 16):
+        scene = mpm.Scene((0, 0), (0.8, 0.8), gravity=(0, -G), walls="separate")
+        scene.add(Box((0.2, 0), (0.6, 0.3)), RUBBER)
+        scene.add(Ball((0.4, 0.45), 0.1), STONE, name="disk")
+        sim = mpm.Simulation(scene, dx=0.1 / cells, dtype=dtype)
+        low = np.inf
+        for _ in range(50):
+            sim.run(0.005)
+            low = min(low, sim.rigid("disk").position[1])
+        deep.append(0.4 - low)
+    for cells, depth in zip((4, 8), deep, strict=False):
+        yield f"disk of {cells} cells on rubber: error of its depth", abs(depth / deep[-1] - 1), 0.01
+
+
+CASES = {"rest": rest, "slope": slide, "roll": roll, "tip": tip, "stack": stack, "ratio": ratio, "free": free,
+         "pinch": pinch, "drop": drop}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=[])
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    given = parser.parse_args()
+    print("| case | measured | at most | |\n|---|---|---|---|")
+    for name in given.cases or CASES:
+        for what, found, most in CASES[name](given.dtype):
+            bound = "" if most == np.inf else f"{most:.0e}"
+            met = "met" if bound and found <= most else ""
+            print(f"| {what} | {found:.1e} | {bound} | {met} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+#include "rigid/impulses.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROUNDS = 200, SETS = 10 };
+static const double PUSH = 0.2;        /* share of what has been passed that a step takes back */
+static const double FASTEST = 0.05;    /* the most that it takes back [cells] */
+static const double SLOW = 4;          /* steps of free fall, whose speed is not that of an impact */
+static const double HOP = 0.01;        /* a fall from this height is none, either [cells] */
+static const double LEAST = 1e-9;      /* motion in a step that is none [cells] */
+static const double LEVEL = 1e-5;      /* points of a level row differ by less in their gaps [cells] */
+static const double FREE = 1e100;      /* no velocity is too fast for a contact that waits [m/s] */
+static const double ROUNDING = 1e-14;  /* of velocities */
+static const double SHARE = 1e-10;     /* of the velocity of a fall in one step, that may be left */
+static const double JAM = 0.02;        /* what has been passed that deep is pushed hard [cells] */
+static const double HELD = 0.5;        /* material that near is held by a body that does not let it go [cells] */
+
+static double dot6(const double a[6], const double b[6])
+{
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void multiply6(double out[6], const double A[6][6], const double v[6])
+{
+    for (int i = 0; i < 6; i++)
+        out[i] = dot6(A[i], v);
+}
+
+/* (d, arm x d): what an impulse along d at `arm` does to (P, L). */
+static void wrench(double out[6], const double d[3], const double arm[3])
+{
+    memcpy(out, d, 3 * sizeof *d);
+    mpm_cross3(out + 3, arm, d);
+}
+
+/* ---- contacts --------------------------------------------------------------------------------------------------- */
+
+static void find_tangents(mpm_rigid_contact *c, int dim)
+{
+    const double *n = c->normal;
+    double e[3] = {0};
+    if (dim == 2) {
+        const double t[3] = {-n[1], n[0], 0};
+        memcpy(c->tangent[0], t, sizeof t);
+        memset(c->tangent[1], 0, sizeof t);
+        return;
+    }
+    e[fabs(n[0]) < 0.6 ? 0 : 1] = 1;
+    mpm_cross3(c->tangent[0], n, e);
+    const double size = sqrt(mpm_dot3(c->tangent[0], c->tangent[0]));
+    for (int a = 0; a < 3; a++)
+        c->tangent[0][a] /= size;
+    mpm_cross3(c->tangent[1], n, c->tangent[0]);
+}
+
+static void find_arms(mpm_rigid_contact *c, const mpm_rigid_world *world)
+{
+    const double *direction[3] = {c->normal, c->tangent[0], c->tangent[1]};
+    double arm[3];
+    for (int d = 0; d < 3; d++) {
+        for (int a = 0; a < 3; a++)
+            arm[a] = c->at[a] - world->body[c->a].centre[a];
+        wrench(c->on_a[d], direction[d], arm);
+        for (int a = 0; c->b >= 0 && a < 3; a++)
+            arm[a] = c->image[a] - world->body[c->b].centre[a];
+        if (c->b >= 0)
+            wrench(c->on_b[d], direction[d], arm);
+    }
+}
+
+/* What impulses of a contact do to the motions, with the present mass matrices. */
+static void find_responses(mpm_rigid_contact *c, const mpm_rigid_state *body)
+{
+    for (int d = 0; d < 3; d++) {
+        multiply6(c->moves_a[d], body[c->a].response, c->on_a[d]);
+        double response = dot6(c->on_a[d], c->moves_a[d]);
+        if (c->b >= 0) {
+            multiply6(c->moves_b[d], body[c->b].response, c->on_b[d]);
+            response += dot6(c->on_b[d], c->moves_b[d]);
+        }
+        c->mass[d] = response > 0 ? 1 / response : 0;
+    }
+}
+
+/* The relative velocity of a contact along one of its directions. */
+static double approach(const mpm_rigid_contact *c, int d, const mpm_rigid_state *body)
+{
+    const double *direction = d ? c->tangent[d - 1] : c->normal;
+    const double other = c->b >= 0 ? dot6(c->on_b[d], body[c->b].u) : mpm_dot3(direction, c->surface);
+    return dot6(c->on_a[d], body[c->a].u) - other;
+}
+
+static void push(const mpm_rigid_contact *c, int d, double impulse, mpm_rigid_state *body)
+{
+    for (int i = 0; i < 6; i++)
+        body[c->a].u[i] += impulse * c->moves_a[d][i];
+    for (int i = 0; c->b >= 0 && i < 6; i++)
+        body[c->b].u[i] -= impulse * c->moves_b[d][i];
+}
+
+/* Velocities are half a step of gravity ahead of positions. A surface gets that half step, too, so that a body that
+ * falls and rebounds with e = 1 keeps its height. */
+static double half_fall(const mpm_rigid_world *world, const mpm_rigid_contact *c)
+{
+    return c->b >= 0 ? 0 : 0.5 * world->dt * mpm_dot3(world->gravity, c->normal);
+}
+
+/* Finds the targets of both passes, while `u` is the motion without contacts. A body that strikes a surface with a
+ * restitution rebounds with all contacts that it is about to touch, also with those that move away (J. J. Moreau 1988):
+ * with e <= 1 that takes energy. Others wait: to stop them now would be an impact without restitution. */
+static void find_targets(mpm_rigid_world *world)
+{
+    const double fall = sqrt(mpm_dot3(world->gravity, world->gravity)), h = world->boundary->dx, dt = world->dt;
+    const double slow = fmax(fmax(SLOW * dt * fall, sqrt(2 * fall * HOP * h)), LEAST * h / dt);
+    for (size_t i = 0; i < world->contacts; i++) {
+        mpm_rigid_contact *c = &world->contact[i];
+        c->target[1] = c->gap > 0 ? -c->gap / dt : 0;
+        c->target[0] = c->gap > 0 ? c->target[1] : fmin(-PUSH * c->gap, FASTEST * h) / dt;
+    }
+    for (size_t i = 0; i < world->contacts; i++) {
+        const mpm_rigid_contact *c = &world->contact[i];
+        const double before = approach(c, 0, world->body) - half_fall(world, c);
+        if (!(c->restitution > 0 && -before > slow && c->gap + dt * before < 0))
+            continue;
+        for (size_t j = 0; j < world->contacts; j++) {
+            mpm_rigid_contact *other = &world->contact[j];
+            const double speed = approach(other, 0, world->body) - half_fall(world, other);
+            if (other->a != c->a || other->b != c->b || !(other->restitution > 0))
+                continue;
+            const bool touches = other->gap + dt * speed < LEVEL * h;
+            other->target[0] = other->target[1] =
+                touches ? -other->restitution * speed + half_fall(world, other) : -FREE;
+        }
+    }
+}
+
+/* One contact: normal, then friction. Returns the largest change of a velocity. */
+static double relax(mpm_rigid_contact *c, mpm_rigid_state *body, int pass, int tangents)
+{
+    const double missing = c->target[pass] - approach(c, 0, body);
+    const double J = c->sticks ? c->impulse[0] + c->mass[0] * missing : fmax(c->impulse[0] + c->mass[0] * missing, 0);
+    double change = J - c->impulse[0], worst = c->mass[0] > 0 ? fabs(change) / c->mass[0] : 0;
+    double wanted[2] = {0}, size = 0;
+    c->impulse[0] = J;
+    push(c, 0, change, body);
+    for (int t = 0; t < tangents; t++) {
+        wanted[t] = c->impulse[1 + t] - c->mass[1 + t] * approach(c, 1 + t, body);
+        size += wanted[t] * wanted[t];
+    }
+    size = sqrt(size);
+    const double most = c->friction * fmax(J, 0), share = !c->sticks && size > most ? most / size : 1;
+    for (int t = 0; t < tangents; t++) {
+        change = share * wanted[t] - c->impulse[1 + t];
+        c->impulse[1 + t] += change;
+        worst = c->mass[1 + t] > 0 ? fmax(worst, fabs(change) / c->mass[1 + t]) : worst;
+        push(c, 1 + t, change, body);
+    }
+    return worst;
+}
+
+static void iterate(mpm_rigid_world *world, int pass, double tolerance)
+{
+    const int tangents = world->boundary->dim - 1;
+    double worst = INFINITY;
+    for (int k = 0; k < ROUNDS && worst > tolerance; k++) {
+        worst = 0;
+        for (size_t i = 0; i < world->contacts; i++)
+            worst = fmax(worst, relax(&world->contact[k % 2 ? world->contacts - 1 - i : i], world->body, pass,
+                                      tangents));
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+/* The velocity of the body at a node less that of the node. */
+static void find_slip(double slip[3], const mpm_rigid_node *node, const double u[6])
+{
+    mpm_rigid_velocity(slip, u, node->arm);
+    for (int a = 0; a < 3; a++)
+        slip[a] -= node->velocity[a];
+}
+
+static bool is_held(const mpm_rigid_node *node, double dx)
+{
+    return node->hold != MPM_RIGID_SEPARATE && node->gap < HELD * dx;
+}
+
+/* The impulse that a motion of the body gives a node. */
+static void press(mpm_rigid_node *node, const double u[6], double dt, double dx)
+{
+    const double want = is_held(node, dx) ? 0 : -fmax(node->gap, 0) / dt;
+    double slip[3], across[3], size = 0;
+    find_slip(slip, node, u);
+    const double along = mpm_dot3(slip, node->normal);
+    double J = node->mass * (along + want);
+    node->pressed = J > 0 || is_held(node, dx);
+    node->stuck = false;
+    memset(node->impulse, 0, sizeof node->impulse);
+    if (!node->pressed)
+        return;
+    for (int a = 0; a < 3; a++) {
+        across[a] = node->mass * (slip[a] - along * node->normal[a]);
+        size += across[a] * across[a];
+    }
+    size = sqrt(size);
+    const double most = node->friction * fmax(J, 0);
+    node->stuck = (node->hold == MPM_RIGID_BONDED && is_held(node, dx)) || size <= most;
+    const double share = node->stuck ? 1 : size > 0 ? most / size : 0;
+    for (int a = 0; a < 3; a++)
+        node->impulse[a] = J * node->normal[a] + share * across[a];
+}
+
+/* Adds m d d^T of a node along a direction of its body, and m (d . v + want) to the right side. */
+static void add_row(double A[6][6], double right[6], const mpm_rigid_node *node, const double direction[3], double want)
+{
+    double row[6];
+    wrench(row, direction, node->arm);
+    const double value = node->mass * (mpm_dot3(direction, node->velocity) - want);
+    for (int i = 0; i < 6; i++) {
+        right[i] += value * row[i];
+        for (int j = 0; j < 6; j++)
+            A[i][j] += node->mass * row[i] * row[j];
+    }
+}
+
+/* Adds what a node does to its body in the present set. */
+static void eliminate(double A[6][6], double right[6], const mpm_rigid_node *node, double dt, double dx)
+{
+    const double *n = node->normal, want = is_held(node, dx) ? 0 : -fmax(node->gap, 0) / dt;
+    if (!node->pressed)
+        return;
+    if (!node->stuck) {
+        double friction[6], force[3];
+        const double J = mpm_dot3(node->impulse, n);
+        for (int a = 0; a < 3; a++)
+            force[a] = J * n[a] - node->impulse[a];
+        wrench(friction, force, node->arm);
+        for (int i = 0; i < 6; i++)
+            right[i] += friction[i];
+        add_row(A, right, node, n, want);
+        return;
+    }
+    for (int a = 0; a < 3; a++) {
+        double direction[3] = {0};
+        direction[a] = 1;
+        add_row(A, right, node, direction, want * n[a]);
+    }
+}
+
+/* The inverse of a symmetric positive definite matrix of the given rows; the others are 0. */
+static void invert6(double inverse[6][6], const double A[6][6], int dim)
+{
+    static const int planar[3] = {0, 1, 5}, spatial[6] = {0, 1, 2, 3, 4, 5};
+    const int *row = dim == 2 ? planar : spatial, size = dim == 2 ? 3 : 6;
+    double L[6][6];
+    memset(inverse, 0, 36 * sizeof(double));
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = A[row[i]][row[j]];
+            for (int k = 0; k < j; k++)
+                sum -= L[i][k] * L[j][k];
+            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+        }
+    for (int c = 0; c < size; c++) {
+        double x[6];
+        for (int i = 0; i < size; i++) {
+            x[i] = i == c;
+            for (int k = 0; k < i; k++)
+                x[i] -= L[i][k] * x[k];
+            x[i] /= L[i][i];
+        }
+        for (int i = size; i-- > 0;) {
+            for (int k = i + 1; k < size; k++)
+                x[i] -= L[k][i] * x[k];
+            x[i] /= L[i][i];
+            inverse[row[i]][row[c]] = x[i];
+        }
+    }
+}
+
+static void find_masses(double A[6][6], const mpm_rigid_state *body)
+{
+    memset(A, 0, 36 * sizeof(double));
+    for (int a = 0; a < 3; a++) {
+        A[a][a] = body->mass;
+        for (int b = 0; b < 3; b++)
+            A[3 + a][3 + b] = body->inertia[a][b];
+    }
+}
+
+/* The mass matrix of a body with its nodes, and its motion without contacts. */
+static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_t count, int dim, double dt, double dx)
+{
+    double A[6][6], right[6];
+    find_masses(A, body);
+    multiply6(right, A, body->free);
+    for (size_t i = 0; i < count; i++)
+        eliminate(A, right, &nodes[i], dt, dx);
+    invert6(body->response, A, dim);
+    multiply6(body->base, body->response, right);
+}
+
+/* ---- a pass ----------------------------------------------------------------------------------------------------- */
+
+/* The motions that the present impulses of all contacts give. */
+static void begin_motions(mpm_rigid_world *world)
+{
+    for (size_t b = 0; b < world->bodies; b++)
+        memcpy(world->body[b].u, world->body[b].base, sizeof world->body[b].u);
+    for (size_t i = 0; i < world->contacts; i++)
+        for (int d = 0; d < 3; d++)
+            push(&world->contact[i], d, world->contact[i].impulse[d], world->body);
+}
+
+/* Finds the set of nodes that the motions press; the mass matrices follow. */
+static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count)
+{
+    const double dx = world->boundary->dx;
+    for (size_t i = 0; i < count; i++)
+        press(&nodes[i], world->body[nodes[i].body].u, world->dt, dx);
+    for (size_t b = 0, first = 0; b < world->bodies; b++) {
+        size_t end = first;
+        while (end < count && nodes[end].body == (int)b)
+            end++;
+        generalise(&world->body[b], nodes + first, end - first, world->boundary->dim, world->dt, dx);
+        first = end;
+    }
+    for (size_t i = 0; i < world->contacts; i++)
+        find_responses(&world->contact[i], world->body);
+}
+
+static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, int pass, double tolerance)
+{
+    for (int k = 0; k < (count ? SETS : 1); k++) {
+        double worst = 0;
+        for (size_t b = 0; b < world->bodies; b++)
+            memcpy(world->body[b].before, world->body[b].u, sizeof world->body[b].u);
+        set_nodes(world, nodes, count);
+        begin_motions(world);
+        iterate(world, pass, tolerance);
+        for (size_t b = 0; b < world->bodies; b++)
+            for (int i = 0; i < 6; i++)
+                worst = fmax(worst, fabs(world->body[b].u[i] - world->body[b].before[i]) *
+                                        (i < 3 ? 1 : world->boundary->dx));
+        if (worst <= tolerance)
+            return;
+    }
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+/* Begins with the forces of the last step. Of a point with several contacts only the normal parts are known. */
+static void warm_up(mpm_rigid_contact *c, const mpm_rigid_world *world)
+{
+    const mpm_rigid_state *owner = &world->body[c->owner];
+    const double *force = owner->force ? owner->force[c->point] : (const double[3]){0};
+    const double sign = c->owner == c->a ? world->dt : -world->dt, J = sign * mpm_dot3(force, c->normal);
+    double size = 0;
+    c->impulse[0] = fmax(J, 0);
+    for (int t = 0; t < 2; t++) {
+        c->impulse[1 + t] = c->alone ? sign * mpm_dot3(force, c->tangent[t]) : 0;
+        size += c->impulse[1 + t] * c->impulse[1 + t];
+    }
+    const double most = c->friction * c->impulse[0];
+    for (int t = 0; t < 2 && sqrt(size) > most; t++)
+        c->impulse[1 + t] *= most / sqrt(size);
+}
+
+/* Keeps the forces of the step at the points. */
+static void keep_forces(const mpm_rigid_world *world)
+{
+    for (size_t b = 0; b < world->bodies; b++)
+        if (world->body[b].force)
+            memset(world->body[b].force, 0, world->body[b].form->count * sizeof *world->body[b].force);
+    for (size_t i = 0; i < world->contacts; i++) {
+        const mpm_rigid_contact *c = &world->contact[i];
+        const mpm_rigid_state *owner = &world->body[c->owner];
+        const double per_dt = (c->owner == c->a ? 1 : -1) / world->dt;
+        for (int a = 0; owner->force && a < 3; a++)
+            owner->force[c->point][a] += per_dt * (c->impulse[0] * c->normal[a] + c->impulse[1] * c->tangent[0][a] +
+                                                   c->impulse[2] * c->tangent[1][a]);
+    }
+}
+
+/* Motions that differ by less are the same [m/s]. */
+static double tolerance_of(const mpm_rigid_world *world)
+{
+    double speed = 0;
+    for (size_t b = 0; b < world->bodies; b++)
+        for (int i = 0; i < 6; i++)
+            speed = fmax(speed, fabs(world->body[b].free[i]) * (i < 3 ? 1 : world->boundary->dx));
+    return SHARE * world->dt * sqrt(mpm_dot3(world->gravity, world->gravity)) + ROUNDING * speed;
+}
+
+void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count)
+{
+    const double tolerance = tolerance_of(world);
+    double deepest = 0;
+    for (size_t b = 0; b < world->bodies; b++)
+        memcpy(world->body[b].u, world->body[b].free, sizeof world->body[b].u);
+    for (size_t i = 0; i < world->contacts; i++) {
+        mpm_rigid_contact *c = &world->contact[i];
+        find_tangents(c, world->boundary->dim);
+        find_arms(c, world);
+        warm_up(c, world);
+        memcpy(c->warm, c->impulse, sizeof c->warm);
+    }
+    find_targets(world);
+    solve_pass(world, nodes, count, 0, tolerance);
+    world->pushes = false;
+    for (size_t i = 0; i < world->contacts; i++)
+        world->pushes |= world->contact[i].target[0] != world->contact[i].target[1];
+    for (size_t i = 0; i < world->contacts; i++)
+        deepest = fmin(deepest, world->contact[i].gap);
+    for (size_t b = 0; b < world->bodies; b++)
+        memcpy(world->body[b].push, world->body[b].u, sizeof world->body[b].u);
+    if (world->pushes && deepest < -JAM * world->boundary->dx) /* that push leaves impulses that are too large */
+        for (size_t i = 0; i < world->contacts; i++)
+            memcpy(world->contact[i].impulse, world->contact[i].warm, sizeof world->contact[i].warm);
+    if (world->pushes)
+        solve_pass(world, nodes, count, 1, tolerance);
+    for (size_t i = 0; i < count; i++)
+        press(&nodes[i], world->body[nodes[i].body].u, world->dt, world->boundary->dx);
+    keep_forces(world);
+}
+
+void mpm_impulses_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
+{
+    for (size_t b = 0, first = 0; b < world->bodies; b++) {
+        mpm_rigid_state *body = &world->body[b];
+        double gained[6] = {0}, spin[3];
+        for (size_t i = 0; i < world->contacts; i++)
+            for (int d = 0; d < 3; d++) {
+                const mpm_rigid_contact *c = &world->contact[i];
+                for (int q = 0; q < 6; q++)
+                    gained[q] += c->a == (int)b   ? c->impulse[d] * c->on_a[d][q]
+                                 : c->b == (int)b ? -c->impulse[d] * c->on_b[d][q]
+                                                  : 0;
+            }
+        for (; first < count && nodes[first].body == (int)b; first++) {
+            double given[6];
+            wrench(given, nodes[first].impulse, nodes[first].arm);
+            for (int q = 0; q < 6; q++)
+                gained[q] -= given[q];
+        }
+        mpm_multiply3(spin, body->inverse, gained + 3);
+        for (int a = 0; a < 3; a++) {
+            body->kept[a] = body->free[a] + gained[a] / body->mass;
+            body->kept[3 + a] = body->free[3 + a] + spin[a];
+        }
+        if (!world->pushes)
+            memcpy(body->push, body->kept, sizeof body->push);
+    }
+}

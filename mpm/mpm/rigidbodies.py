@@ -1,0 +1,268 @@
+"""The form of a rigid body: its shape, the points of its surface that touch others, and its own inertia."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.base._check import FloatArray
+from mpm.mpm.bodies import Sampled
+from mpm.mpm.rigidforms import NUMBERS, Form
+from mpm.scene.scene import Scene
+from mpm.shapes import Ball, Box, DistanceGrid, Points, Polygon, Shape
+from mpm.shapes.distances import Program, describe, measure
+from mpm.shapes.shape import _Combined, _Moved
+
+__all__ = ["form_of"]
+
+FEW = 32  # particles whose balls are a shape of its own; more are sampled on a lattice
+CONE = np.radians(3)  # beyond the normals that are found
+NEAR = 0.02  # particle spacings: normals this near belong to a point
+ALIKE = 0.3  # particle spacings: nearer points are one
+SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
+LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
+CELLS = {2: 200, 3: 50}  # of the quadrature of the inertia, along the longest side
+
+
+def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, npt.NDArray[np.int64]]:
+    """The form of a rigid body from its shape and its particles; the particles, with the centre of mass of the shape;
+    and for each of them (n,) the number of the point whose force it keeps, from 1; 0: none."""
+    x, shape = sampled.x, sampled.body.shape
+    n, d = x.shape
+    spacing = dx * (sampled.volume / dx**d) ** (1 / d)
+    if isinstance(shape, Points):
+        program = describe(_union_of_balls(x, 0.5 * spacing, dx), dx)
+        at, keeper = _balls(x, 0.5 * spacing), np.arange(1, n + 1)
+        own = _squares(sampled.mass, spacing)
+    else:
+        shape = _within(shape, scene)
+        program = describe(shape, dx)
+        at, keeper = _surface(shape, program, x, float(np.median(spacing)), dx)
+        density = sampled.mass / sampled.volume
+        if np.ptp(density) < 1e-9 * density.max():
+            centre, second = _moments(shape, program, d)
+            sampled = _centred(sampled, centre)
+            own = _inertia(sampled.mass.sum() * second) - _inertia(_second_moment(x, sampled.mass))
+        else:
+            own = _squares(sampled.mass, spacing)
+    mass = sampled.mass
+    reference = mass @ x / mass.sum()
+    at[:, :d] -= reference
+    form = Form(program.nodes, program.numbers, reference, np.ascontiguousarray(at), float(mass.sum()), own)
+    return sampled, form, keeper
+
+
+def _within(shape: Shape, scene: Scene) -> Shape:
+    """The part of a shape in the domain."""
+    low, high = shape.bounds
+    if (low >= scene.lower).all() and (high <= scene.upper).all():
+        return shape
+    return shape & Box(scene.lower, scene.upper)
+
+
+# --- bodies of particles ---------------------------------------------------------------------------------------------
+
+
+def _balls(x: FloatArray, radius: FloatArray) -> FloatArray:
+    points = np.zeros((len(x), NUMBERS))
+    points[:, : x.shape[1]] = x
+    points[:, 3], points[:, 7] = radius, -1
+    return points
+
+
+def _union_of_balls(x: FloatArray, radius: FloatArray, dx: float) -> Shape:
+    if len(x) <= FEW:
+        return functools.reduce(operator.or_, (Ball(c, float(r)) for c, r in zip(x, radius, strict=True)))
+    d, reach = x.shape[1], 4
+    step = min(0.5 * dx, float(radius.max()))
+    low = x.min(axis=0) - reach * step
+    count = np.ceil((x.max(axis=0) - low) / step).astype(np.int64) + reach + 1
+    phi = np.full(count, reach * step)
+    base = np.rint((x - low) / step).astype(np.int64)
+    for offset in itertools.product(range(-reach, reach + 1), repeat=d):
+        node = base + offset
+        there = ((node >= 0) & (node < count)).all(axis=1)
+        apart = np.linalg.norm(low + node * step - x, axis=1) - radius
+        np.minimum.at(phi, tuple(node[there].T), apart[there])
+    return DistanceGrid(low, step, phi)
+
+
+def _squares(mass: FloatArray, spacing: FloatArray) -> FloatArray:
+    """The inertia of particles that are squares or cubes, about their centres."""
+    return np.eye(3) * float(mass @ spacing**2) / 6
+
+
+# --- inertia of shapes -----------------------------------------------------------------------------------------------
+
+
+def _second_moment(x: FloatArray, mass: FloatArray) -> FloatArray:
+    """Σ m r rᵀ about the centre of mass, (3, 3)."""
+    S = np.zeros((3, 3))
+    r = x - mass @ x / mass.sum()
+    S[: x.shape[1], : x.shape[1]] = np.einsum("p,pi,pj", mass, r, r)
+    return S
+
+
+def _inertia(second: FloatArray) -> FloatArray:
+    return np.asarray(np.eye(3) * np.trace(second) - second)
+
+
+def _moments(shape: Shape, program: Program, d: int) -> tuple[FloatArray, FloatArray]:
+    """The centroid (d,) of a shape, and its second moment about it over its volume, (3, 3)."""
+    second = np.zeros((3, 3))
+    if isinstance(shape, Ball):
+        second[:d, :d] = np.eye(d) * shape.radius**2 / (d + 2)
+        return np.asarray(shape.center), second
+    low, high = (np.asarray(end) for end in shape.bounds)
+    count = np.maximum(np.ceil((high - low) / (high - low).max() * CELLS[d]), 8).astype(np.int64)
+    side = (high - low) / count
+    axes = (low[a] + (np.arange(count[a]) + 0.5) * side[a] for a in range(d))
+    y = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+    phi, normal = measure(program, y)
+    weight = np.clip(0.5 - phi / (np.abs(normal) @ side), 0, 1)  # the share of a cell that is inside
+    weight /= weight.sum()
+    second = _second_moment(y, weight)
+    second[np.arange(d), np.arange(d)] += side**2 / 12
+    return weight @ y, second
+
+
+def _centred(sampled: Sampled, centre: FloatArray) -> Sampled:
+    """The particles with masses that vary a little over the body, so that their centre of mass is this one (d,), and
+    with the velocities that its rotation about it gives."""
+    x, mass, body = sampled.x, sampled.mass, sampled.body
+    own = mass @ x / mass.sum()
+    shift = centre - own
+    if np.abs(shift).max() < 1e-9 * float(np.median(sampled.volume)) ** (1 / x.shape[1]):
+        return sampled
+    r = x - own
+    slope = np.linalg.lstsq(np.einsum("p,pi,pj", mass, r, r), mass.sum() * shift, rcond=1e-9)[0]
+    share = 1 + r @ slope
+    if share.min() < 0.5:  # the particles are no picture of the shape
+        return sampled
+    omega = np.atleast_1d(np.asarray(body.angular_velocity, dtype=np.float64))
+    turned = omega[0] * np.array([-shift[1], shift[0]]) if len(shift) == 2 else np.cross(omega, shift)
+    v = sampled.v - turned if np.any(body.angular_velocity) else sampled.v
+    return replace(sampled, mass=mass * share, v=np.ascontiguousarray(v))
+
+
+# --- points of a surface ---------------------------------------------------------------------------------------------
+
+
+def _surface(
+    shape: Shape, program: Program, x: FloatArray, s: float, dx: float
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """The points of a surface, in the domain's frame, and for each particle the number of the point that it keeps."""
+    n, d = x.shape
+    if isinstance(shape, Ball):
+        whole = _balls(np.asarray(shape.center)[None], np.array([shape.radius]))
+        keeper = np.zeros(n, dtype=np.int64)
+        keeper[0] = 1
+        return whole, keeper
+    corner = np.array(list(itertools.product((-0.5, 0.5), repeat=d))) * s
+    near = np.flatnonzero(measure(program, x)[0] > -1.05 * s - 0.5 * s * (d**0.5 - 1))
+    y = (x[near, None] + corner).reshape(-1, d)
+    owner = np.repeat(near, len(corner))
+    layer = np.abs(measure(program, y)[0]) < LAYER * s
+    y, owner = y[layer], owner[layer]
+    sharp = _features(shape, s)
+    y, owner = np.concatenate([sharp, y]), np.concatenate([np.full(len(sharp), -1), owner])
+    for _ in range(3):
+        phi, normal = measure(program, y)
+        y = y - phi[:, None] * normal
+    _, first = np.unique(np.rint(y / (ALIKE * s)).astype(np.int64), axis=0, return_index=True)
+    first = np.sort(first)
+    first = first[np.abs(measure(program, y[first])[0]) < 1e-3 * s]
+    y, owner = y[first], owner[first]
+    keeper = np.zeros(n, dtype=np.int64)
+    for number, (place, own) in enumerate(zip(y, owner.tolist(), strict=True), start=1):
+        particle = own if own >= 0 else int(np.square(x - place).sum(axis=1).argmin())
+        if not keeper[particle]:
+            keeper[particle] = number
+    return _with_cones(program, y, s, dx), keeper
+
+
+def _features(shape: Shape, s: float) -> FloatArray:
+    """Vertices of boxes and polygons of which a shape is made, and in 3-D places along edges of boxes."""
+    d = shape.dimension
+    found = [
+        _of_leaf(leaf, matrix, shift, s) for leaf, matrix, shift in _leaves(shape, np.eye(d), np.zeros(d))
+    ]
+    return np.concatenate([np.zeros((0, d)), *found])
+
+
+def _leaves(
+    shape: Shape, matrix: FloatArray, shift: FloatArray
+) -> list[tuple[Shape, FloatArray, FloatArray]]:
+    if isinstance(shape, _Moved):
+        return _leaves(shape.shape, matrix @ shape.matrix, matrix @ shape.shift + shift)
+    if isinstance(shape, _Combined):
+        return [leaf for part in shape._operands() for leaf in _leaves(part, matrix, shift)]
+    return [(shape, matrix, shift)]
+
+
+def _of_leaf(leaf: Shape, matrix: FloatArray, shift: FloatArray, s: float) -> FloatArray:
+    d = leaf.dimension
+    if isinstance(leaf, Polygon):
+        return np.asarray(leaf.vertices) @ matrix.T + shift
+    if not isinstance(leaf, Box):
+        return np.zeros((0, d))
+    low, high = np.asarray(leaf.lower), np.asarray(leaf.upper)
+    places = [np.where(side, high, low) for side in itertools.product((0, 1), repeat=d)]
+    for axis in range(d) if d == 3 else ():
+        length = np.linalg.norm(matrix[:, axis]) * (high[axis] - low[axis])
+        along = np.linspace(0, 1, max(2, int(np.ceil(length / s)) + 1))[1:-1]
+        for side in itertools.product((0, 1), repeat=2):
+            ends = np.insert(np.array(side, dtype=float), axis, 0)
+            for t in along:
+                ends[axis] = t
+                places.append(low + ends * (high - low))
+    return np.array(places) @ matrix.T + shift
+
+
+def _with_cones(program: Program, y: FloatArray, s: float, dx: float) -> FloatArray:
+    """Rows of points from places on the surface."""
+    n, d = y.shape
+    beside = np.array([u for u in itertools.product((-1, 0, 1), repeat=d) if any(u)]) * NEAR * s
+    normals = measure(program, (y[:, None] + beside).reshape(-1, d))[1].reshape(n, -1, d)
+    axis = normals.mean(axis=1)
+    axis /= np.maximum(np.linalg.norm(axis, axis=1), 1e-300)[:, None]
+    angle = np.arccos(np.clip(np.einsum("pkd,pd->pk", normals, axis), -1, 1)).max(axis=1)
+    inverse, turning = _curvature(program, y, axis, s, dx)
+    smooth = angle < SHARP
+    inverse[~smooth] = 0
+    angle = angle + CONE + np.where(smooth, 1.2 * s * turning, 0)
+    points = np.zeros((n, NUMBERS))
+    points[:, :d], points[:, 4 : 4 + d] = y, axis
+    points[:, 7] = np.cos(np.minimum(angle, np.pi))
+    points[:, 8:] = inverse.reshape(n, 9)
+    return points
+
+
+def _curvature(
+    program: Program, y: FloatArray, axis: FloatArray, s: float, dx: float
+) -> tuple[FloatArray, FloatArray]:
+    """The inverse shape operator (n, 3, 3) across the normal, and the largest curvature (n,) [1/m]: both 0 where the
+    surface is flat, hollow or sharp."""
+    n, d = y.shape
+    step = dx if len(program.numbers) > 1000 else 0.25 * s  # distances on a lattice are smooth over its cells
+    across = np.linalg.svd(axis[:, None, :])[2][:, 1:]  # (n, d - 1, d)
+    K = np.zeros((n, d - 1, d - 1))
+    largest = np.zeros(n)
+    for k in range(d - 1):
+        ahead, behind = (measure(program, y + sign * step * across[:, k])[1] for sign in (1, -1))
+        K[:, k] = np.einsum("pjd,pd->pj", across, ahead - behind) / (2 * step)
+        turned = np.arccos(np.clip(np.einsum("pd,pd->p", ahead, behind), -1, 1))
+        largest = np.maximum(largest, turned)
+    value, vector = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
+    size = float(np.ptp(y, axis=0).max()) if n else 1.0
+    curved = (value > 0.25 / size) & (largest < 2 * SHARP)[:, None]
+    radius = np.where(curved, 1 / np.where(curved, value, 1), 0)
+    in_plane = np.einsum("pak,pk,pbk->pab", vector, radius, vector)
+    inverse = np.zeros((n, 3, 3))
+    inverse[:, :d, :d] = np.einsum("pad,pab,pbe->pde", across, in_plane, across)
+    return inverse, np.where(curved, value, 0).max(axis=1, initial=0)

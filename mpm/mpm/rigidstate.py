@@ -1,0 +1,80 @@
+"""Where a rigid body of a simulation is and how it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mpm.base._check import FloatArray
+from mpm.mpm.rigidforms import Form
+
+__all__ = ["RigidState", "state_of"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RigidState:
+    """A rigid body at the current time: `Simulation.rigid` returns it.
+
+    Attributes
+    ----------
+    position : ndarray, shape (d,)
+        Centre of mass [m].
+    rotation : ndarray, shape (d, d)
+        Since the body was added.
+    velocity : ndarray, shape (d,)
+        Of the centre of mass [m/s].
+    spin : float or ndarray, shape (3,)
+        Angular velocity [rad/s]; a number in 2-D.
+    mass : float
+        [kg]; in 2-D [kg/m].
+    inertia : float or ndarray, shape (3, 3)
+        About the centre of mass [kg m²]; in 2-D a number [kg m].
+    contact_force : ndarray, shape (d,)
+        Of walls, colliders and rigid bodies in the last step, as its particles keep it [N].
+    """
+
+    position: FloatArray
+    rotation: FloatArray
+    velocity: FloatArray
+    spin: float | FloatArray
+    mass: float
+    inertia: float | FloatArray
+    contact_force: FloatArray
+
+
+def state_of(
+    m: FloatArray,
+    x: FloatArray,
+    v: FloatArray,
+    C: FloatArray,
+    F: FloatArray,
+    force: FloatArray,
+    form: Form,
+    period: FloatArray,
+) -> RigidState:
+    """From masses (n,), places (n, d), velocities (n, d), C and F of one of the particles (d, d), and contact forces
+    (n, d); `period` (d,) [m] is 0 along axes that are not periodic."""
+    d = x.shape[1]
+    mass = float(m.sum())
+    apart = x - x[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart -= np.where(period > 0, period * np.rint(apart / period), 0)
+    centre = m @ apart / mass
+    r = apart - centre
+    S, Q = np.zeros((3, 3)), np.eye(3)
+    S[:d, :d], Q[:d, :d] = np.einsum("p,pi,pj", m, r, r), F
+    inertia = np.eye(3) * np.trace(S) - S + Q @ form.own @ Q.T * (mass / form.mass)
+    spin = np.zeros(3)
+    W = np.zeros((3, 3))
+    W[:d, :d] = C
+    spin[:] = W[2, 1], W[0, 2], W[1, 0]
+    return RigidState(
+        position=x[0] + centre,
+        rotation=F,
+        velocity=m @ v / mass,
+        spin=float(spin[2]) if d == 2 else spin,
+        mass=mass,
+        inertia=float(inertia[2, 2]) if d == 2 else inertia,
+        contact_force=force.sum(axis=0),
+    )

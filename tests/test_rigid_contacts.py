@@ -1,0 +1,212 @@
+"""Rigid bodies at walls, colliders, each other and deformable bodies, against closed forms."""
+
+import numpy as np
+import pytest
+
+import mpm
+from mpm.shapes import Ball, Box, HalfSpace, Polygon
+from scenes import DIMS, DTYPES
+
+STONE = mpm.materials.Rigid(density=1000, friction=0.4)
+H = 0.1  # cell [m]
+G = 10.0  # [m/s²]
+
+
+def sloping(dim, degrees, friction, *, collider=False, cells=60):
+    """An empty scene whose gravity is that on a slope along x, and the height of its floor."""
+    angle = np.radians(degrees)
+    gravity = [G * np.sin(angle), *[0] * (dim - 2), -G * np.cos(angle)]
+    walls = "slip" if collider else mpm.Wall("separate", friction=friction)
+    scene = mpm.Scene([0] * dim, [4 * cells * H, *[cells * H] * (dim - 1)], gravity=gravity, walls=walls)
+    if collider:
+        scene.add_collider(HalfSpace([0] * (dim - 1) + [3 * H], [0] * (dim - 1) + [1]), friction=friction)
+    return scene, 3 * H if collider else 0.0
+
+
+@pytest.mark.parametrize("collider", [False, True])
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_block_slides_on_a_slope_or_rests(dim, collider):
+    """20 degrees, whose tangent is 0.36397."""
+    for friction in (0.2, 0.365):
+        scene, floor = sloping(dim, 20, friction, collider=collider)
+        scene.add(
+            Box([5 * H] * (dim - 1) + [floor], [9 * H] * (dim - 1) + [floor + 3 * H]), STONE, name="block"
+        )
+        sim = mpm.Simulation(scene, dx=H, dt=4e-3)
+        before = sim.rigid("block").position
+        sim.step(100)
+        moved = sim.rigid("block").position - before
+        if friction == 0.2:
+            way = (
+                0.5
+                * G
+                * (np.sin(np.radians(20)) - 0.2 * np.cos(np.radians(20)))
+                * sim.time
+                * (sim.time + 4e-3)
+            )
+            np.testing.assert_allclose(moved, [way, *[0] * (dim - 1)], atol=1e-9)  # 1e-15; symplectic steps
+        else:
+            assert np.abs(moved).max() < 1e-3 * H  # 4e-5
+
+
+@pytest.mark.parametrize("radius", [2.1, 5.0])
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_ball_rolls_without_slip(dim, radius):
+    """Down a slope by g sin(a)/(1 + k); on a level by 1/(1 + k) of the speed with which it began to slide."""
+    R, k = radius * H, 0.5 if dim == 2 else 0.4
+    for degrees, speed in ((5, 0.0), (20, 0.0), (0, 1.0)):
+        scene, _ = sloping(dim, degrees, 0.9)
+        scene.add(Ball([8 * H] * (dim - 1) + [R], R), STONE, velocity=[speed, *[0] * (dim - 1)], name="ball")
+        sim = mpm.Simulation(scene, dx=H, dt=4e-3)
+        sim.step(60)
+        ball = sim.rigid("ball")
+        exact = (G * np.sin(np.radians(degrees)) * sim.time + speed) / (1 + k)
+        spin = -ball.spin if dim == 2 else ball.spin[1]
+        assert ball.velocity[0] == pytest.approx(exact, rel=1e-9)  # 1e-13
+        assert R * spin == pytest.approx(exact, rel=1e-9)
+        weight = ball.mass * G * np.cos(np.radians(degrees))
+        assert ball.contact_force[-1] == pytest.approx(weight, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_stack_stands(dim, dtype):
+    scene, _ = sloping(dim, 0, 0.4, cells=30)
+    for k in range(4):
+        low = [10 * H] * (dim - 1) + [4 * k * H]
+        scene.add(Box(low, np.add(low, 4 * H)), STONE, name=f"box {k}")
+    sim = mpm.Simulation(scene, dx=H, dt=4e-3, dtype=dtype)
+    before = np.array(sim.particles.x, dtype=np.float64)
+    energy = sim.totals()
+    sim.step(150)
+    assert np.abs(sim.particles.x - before).max() < 2e-3 * H  # 1e-4
+    assert sim.totals().kinetic < 1e-6 * energy.mass * G * H
+    forces = [sim.rigid(f"box {k}").contact_force[-1] for k in range(4)]
+    assert sum(forces) == pytest.approx(energy.mass * G, rel=1e-2)  # those inside cancel
+
+
+def test_a_tower_tips_where_its_centre_leaves_its_base():
+    """A tower of 4 x 16 cells: arctan(1/4) = 14.04 degrees."""
+    for degrees, falls in ((13.9, False), (14.2, True)):
+        scene, _ = sloping(2, degrees, 0.9)
+        scene.add(Box((20 * H, 0), (24 * H, 16 * H)), STONE, name="tower")
+        sim = mpm.Simulation(scene, dx=H, dt=5e-3)
+        sim.step(500)
+        assert (abs(sim.rigid("tower").rotation[0, 1]) > 0.1) == falls
+
+
+@pytest.mark.parametrize("ratio", [1, 0.1, 0.01])
+def test_a_light_body_is_pinched_between_a_floor_and_a_block(ratio):
+    """The nodes of the block are eliminated, so that no ratio of densities matters."""
+    scene = mpm.Scene((0, 0), (1.6, 1.6), gravity=(0, -G), walls=mpm.Wall("separate", friction=0.4))
+    rubber = mpm.materials.NeoHookean(E=5e5, nu=0.3, density=1000)
+    scene.add(Box((0.6, 0), (1.0, 0.3)), mpm.materials.Rigid(density=1000 * ratio, friction=0.3), name="box")
+    scene.add(Box((0.6, 0.3), (1.0, 0.8)), rubber, name="block")
+    sim = mpm.Simulation(scene, dx=0.05)
+    sim.run(0.4)
+    box = sim.rigid("box")
+    np.testing.assert_allclose(box.position, (0.8, 0.15), rtol=0, atol=1e-10)  # 1e-14
+    above = sim.particles.x[sim.rows("block"), 1].min() - 0.3
+    assert 0 < above < 0.5 * sim.dx
+    P = sim.history["momentum"]
+    gained = (sim.history["body_impulse"] + sim.history["wall_impulse"])[1:]
+    np.testing.assert_allclose(
+        np.diff(P, axis=0), gained, rtol=0, atol=1e-12 * np.abs(gained).sum(axis=0).max()
+    )
+
+
+@pytest.mark.parametrize("contact", ["separate", "slip", "bonded"])
+@pytest.mark.parametrize("dim", DIMS)
+def test_an_impact_on_a_free_block_keeps_momentum(dim, contact):
+    scene = mpm.Scene([-1] * dim, [1] * dim)
+    stone = mpm.materials.Rigid(density=1500, friction=0.5, contact=contact)
+    scene.add(
+        Box([-0.6] + [-0.3] * (dim - 1), [0] + [0.3] * (dim - 1)),
+        mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000),
+    )
+    spin = 4.0 if dim == 2 else (1, 2, 4)
+    scene.add(
+        Ball([0.25] + [0.1] * (dim - 1), 0.2),
+        stone,
+        velocity=[-3] + [0.5] * (dim - 1),
+        angular_velocity=spin,
+        name="ball",
+    )
+    sim = mpm.Simulation(scene, dx=1 / 10)
+    before = sim.totals()
+    sim.run(0.1)
+    after = sim.totals()
+    assert sim.rigid("ball").velocity[0] > -2  # it has struck
+    assert after.kinetic + after.elastic < before.kinetic
+    scale = np.abs(before.momentum).max()
+    np.testing.assert_allclose(after.momentum, before.momentum, rtol=0, atol=1e-13 * scale)
+    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, rtol=0, atol=1e-12 * scale)
+
+
+def test_the_inertia_is_that_of_the_shape():
+    for radius in (1.0, 2.1, 6.3):
+        for dim, share in ((2, 0.5), (3, 0.4)):
+            scene = mpm.Scene([0] * dim, [20 * H] * dim)
+            spin = 2.0 if dim == 2 else (0, 0, 2)
+            scene.add(Ball([10.03 * H] * dim, radius * H), STONE, angular_velocity=spin, name="ball")
+            sim = mpm.Simulation(scene, dx=H)
+            total, exact = sim.totals(), share * (radius * H) ** 2
+            ball = sim.rigid("ball")
+            found = ball.inertia if dim == 2 else ball.inertia[2, 2]
+            assert found == pytest.approx(total.mass * exact, rel=1e-12)
+            np.testing.assert_allclose(total.momentum, 0, atol=1e-12 * total.mass)
+            spinning = total.angular_momentum if dim == 2 else total.angular_momentum[2]
+            assert spinning == pytest.approx(2 * total.mass * exact, rel=1e-12)
+    scene = mpm.Scene((0, 0, 0), (2, 2, 2))
+    scene.add(Box((0.5, 0.6, 0.7), (1.1, 1.0, 0.9)), STONE, name="box")
+    box = mpm.Simulation(scene, dx=H).rigid("box")
+    sides2 = np.array([0.6, 0.4, 0.2]) ** 2
+    np.testing.assert_allclose(
+        box.inertia, np.diag(box.mass / 12 * (sides2.sum() - sides2)), atol=1e-9 * box.mass
+    )
+
+
+def test_a_hexagon_rests_on_its_side():
+    corners = 4 * H * np.stack([np.cos(np.arange(6) * np.pi / 3), np.sin(np.arange(6) * np.pi / 3)], axis=1)
+    height = 4 * H * np.sqrt(0.75)
+    scene, _ = sloping(2, 10, 0.9)
+    scene.add(Polygon(corners).translate((10 * H, height)), STONE, name="hexagon")
+    sim = mpm.Simulation(scene, dx=H, dt=2e-3)
+    sim.step(300)
+    rest = sim.rigid("hexagon")
+    np.testing.assert_allclose(rest.position, (10 * H, height), atol=1e-3 * H)
+    assert np.abs(rest.rotation - np.eye(2)).max() < 1e-4
+
+
+def test_a_body_of_which_nothing_is_left_or_that_is_not_rigid_has_no_state():
+    scene = mpm.Scene((0, 0), (2, 2))
+    scene.add(Box((0.5, 0.5), (0.9, 0.9)), STONE, name="stone")
+    scene.add(
+        Box((1.2, 0.5), (1.6, 0.9)), mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000), name="rubber"
+    )
+    sim = mpm.Simulation(scene, dx=H)
+    with pytest.raises(ValueError, match="body = 'rubber' is of NeoHookean; must be a body of"):
+        sim.rigid("rubber")
+    with pytest.raises(ValueError, match="stones"):
+        sim.rigid("stones")
+    sim.particles.delete(sim.rows("stone"))
+    with pytest.raises(ValueError, match="body = 'stone': none of its particles is left"):
+        sim.rigid("stone")
+    with pytest.raises(ValueError, match=r"contact = 'sticky'.*separate"):
+        mpm.materials.Rigid(density=1, contact="sticky")
+    with pytest.raises(ValueError, match=r"restitution = 2"):
+        mpm.materials.Rigid(density=1, restitution=2)
+
+
+def test_a_file_without_forms_is_refused(tmp_path):
+    import json
+
+    from mpm.mpm import snapshots
+
+    scene = mpm.Scene((0, 0), (2, 2))
+    scene.add(Box((0.5, 0.5), (0.9, 0.9)), STONE)
+    tree, arrays = snapshots.describe(mpm.Simulation(scene, dx=H)._snapshot())
+    tree = json.loads(json.dumps(tree))
+    del tree["forms"]
+    with pytest.raises(ValueError, match="its rigid bodies have no surfaces"):
+        snapshots.restore(tree, arrays)
