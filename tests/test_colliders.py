@@ -119,6 +119,24 @@ def test_colliders_hold_particles_from_half_a_cell_on(name, dtype, isa):
         assert [is_held(shape, depth, dtype) for depth in free] == [False] * len(free)
 
 
+@pytest.mark.parametrize("thickness", [0.2, 0.4, 0.8])
+def test_a_thin_plate_that_is_let_into_a_floor_holds_particles_no_earlier(thickness):
+    """The body begins 0.3 cells below the top of both. The plate held its particles at once: 0.28 m/s more."""
+    found, dx = [], 1 / 32
+    top = 0.5 + 0.3 * dx
+    floor, plate = HalfSpace((0.5, top), (0, 1)), Box((0.35, top - thickness * dx), (0.65, top))
+    for colliders in ([floor], [floor, plate], [plate, floor]):
+        scene = mpm.Scene((0, 0), (1, 1))
+        body = Box((0.25, top - 0.3 * dx), (0.75, top + 4 * dx))
+        scene.add(body, mpm.materials.NeoHookean(E=1e-3, nu=0.2, density=1000), velocity=(1, -1))
+        for collider in colliders:
+            scene.add_collider(collider)
+        sim = mpm.Simulation(scene, dx=dx, dt=1e-4)
+        sim.step()
+        found.append(sim.particles.v)
+    assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
+
+
 @pytest.mark.parametrize("transfer", ["apic", "asflip"])
 def test_particle_collisions_at_the_surface_or_off(transfer):
     places = [(BELOW, 0.05), (BELOW, 0.45), (Ball((0, -0.5), 0.3), 0.5)]  # the ball holds no node

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { POINTS_BEHIND = 8 }; /* points at which the inside of a thin collider and of others behind it is read */
+
 mpm_status mpm_collider_copy(mpm_collider *copy, const mpm_allocator *allocator, const mpm_collider *collider)
 {
     const size_t name = strlen(collider->name) + 1, keys = MPM_KEYFRAME * collider->motion.key_count;
@@ -187,11 +189,31 @@ static bool is_inside_along(const mpm_collider *collider, const double x[3], con
     return mpm_collider_read(collider, &collider->now, point, UINT64_MAX).phi <= 0;
 }
 
-/* Does a collider hold a point inside of it? Distances are those between points: phi need not be one. */
-static bool holds(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double depth)
+/* Does material at x meet nothing else before it has passed through a collider? What lies behind the collider without a
+ * gap belongs to it. */
+static bool is_thin(const mpm_collider *colliders, size_t count, const mpm_collider_book *books, size_t own,
+                    const double x[3], const mpm_shape_reading *at, double depth)
 {
+    if (is_inside_along(&colliders[own], x, at, -2 * depth))
+        return false;
+    for (int part = 1; part <= POINTS_BEHIND; part++) {
+        const double along = -2 * depth * part / POINTS_BEHIND;
+        bool inside = false;
+        for (size_t k = 0; k < count && !inside; k++)
+            inside = (books[k].near || books[k].beside) && is_inside_along(&colliders[k], x, at, along);
+        if (!inside)
+            return true;
+    }
+    return false;
+}
+
+/* Does a collider hold a point inside of it? Distances are those between points: phi need not be one. */
+static bool holds(const mpm_collider *colliders, size_t count, const mpm_collider_book *books, size_t own,
+                  const double x[3], const mpm_shape_reading *at, double depth)
+{
+    const mpm_collider *collider = &colliders[own];
     return !(depth > 0) || at->phi <= -collider->shape.steepness * depth || is_inside_along(collider, x, at, depth) ||
-           !is_inside_along(collider, x, at, -2 * depth);
+           is_thin(colliders, count, books, own, x, at, depth);
 }
 
 int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3], double depth,
@@ -204,7 +226,7 @@ int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const
             continue;
         holder.at = mpm_collider_read(&colliders[k], &colliders[k].now, x, books[k].parts);
         if (!(holder.at.phi <= 0) || (found == MPM_MOST_HOLDERS && holder.at.phi >= holders[found - 1].at.phi) ||
-            !holds(&colliders[k], x, &holder.at, depth))
+            !holds(colliders, count, books, k, x, &holder.at, depth))
             continue;
         int at = found < MPM_MOST_HOLDERS ? found++ : found - 1;
         for (; at > 0 && holders[at - 1].at.phi > holder.at.phi; at--)

@@ -78,6 +78,7 @@ typedef enum mpm_particle_collisions {
  *  and the velocity are those of that point, and the books get the impulse in the frame of the image. */
 typedef struct mpm_contact_point {
     double x[3], mass; /* [m], [kg] */
+    double cell;       /* of the grid or the mesh, or the spacing of particles [m] */
     double depth;      /* how far a point may be below the surface without being held [m], at least 0 */
     unsigned flips;    /* bits: axes along which the image has the opposite sign */
     unsigned planes;   /* bits: axes across which the point lies on a plane of symmetry; v is 0 there */
@@ -103,7 +104,7 @@ typedef struct mpm_holder {
 
 /** Finds the near colliders that hold x [m], the deepest first; equally deep ones in their order. Returns how many. A
  *  collider holds what is at least `depth` >= 0 [m] below its surface, along the normal, and what is inside with less
- *  than twice that depth of the collider below it, so that nothing passes a thin one. */
+ *  than twice that depth of colliders below it, so that nothing passes a thin one. */
 int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3], double depth,
                               const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS]);
 

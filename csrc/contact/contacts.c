@@ -11,10 +11,12 @@
 enum {
     MOST_ROUNDS = 8,   /* of friction and the normal impulses that depend on it */
     MOST_READINGS = 4, /* on the way to a surface whose distance is a bound alone */
+    MOST_STRIDES = 16, /* up the side of a step */
 };
 static const double ROUNDING = 1e-12; /* of a velocity */
 static const double LOWEST = 1e-3;    /* part of a depth; lower steps between surfaces are none */
 static const double PARALLEL = 0.99;  /* cosine of normals of surfaces that continue each other */
+static const double RESOLVED = 0.5;   /* part of a cell; lower steps hold nothing back */
 static const double FASTER = 4;       /* than surfaces move among each other: what they squeeze out is not faster */
 
 /* ---- which contacts there are ----------------------------------------------------------------------------------- */
@@ -75,9 +77,35 @@ static bool covers(const struct holder *holder, const mpm_faces *faces, const st
     return !(outside.phi > 0 && mpm_dot3(outside.normal, n) > PARALLEL);
 }
 
+/* Does a holder with the normal n rise above `floor`, whose normal is `up`, by `least`? Climbs from y along it. */
+static bool rises(const struct holder *holder, const double n[3], const struct holder *floor, const double up[3],
+                  const mpm_faces *faces, double least)
+{
+    if (!holder->collider)
+        return true;
+    mpm_shape_reading at = {.normal = {n[0], n[1], n[2]}};
+    double y[3], above[3], height = 0;
+    memcpy(y, holder->nearest, sizeof y);
+    for (int stride = 0; stride <= MOST_STRIDES; stride++) {
+        for (int a = 0; a < 3; a++) {
+            y[a] -= at.phi * at.normal[a];
+            above[a] = floor->collider ? y[a] : y[a] + holder->beyond[a];
+        }
+        const double slope = mpm_dot3(at.normal, up);
+        height = read(floor, faces, above).phi;
+        if (height >= least || slope > PARALLEL)
+            break;
+        const double climb = fmax(-height, 0.25 * least) / fmax(1 - slope * slope, 1 - PARALLEL * PARALLEL);
+        for (int a = 0; a < 3; a++)
+            y[a] += climb * (up[a] - slope * at.normal[a]);
+        at = read(holder, faces, y);
+    }
+    return height >= least;
+}
+
 /* Marks the holders that others shadow. Planes of symmetry hold always, and walls do not shadow each other. */
 static unsigned find_shadowed(const struct holder *holders, const mpm_held_contact *contacts, int count,
-                              const mpm_faces *faces, const double x[3])
+                              const mpm_faces *faces, const double x[3], double cell)
 {
     unsigned shadowed = 0;
     double size = 0;
@@ -90,9 +118,15 @@ static unsigned find_shadowed(const struct holder *holders, const mpm_held_conta
                 continue;
             const double deepest = fmax(first->depth, second->depth);
             const double tolerance = 1e-9 * deepest + ROUNDING * size, step = LOWEST * deepest + 4 * tolerance;
-            const bool covered = covers(second, faces, first, contacts[i].normal, tolerance, step);
-            if (covered != covers(first, faces, second, contacts[j].normal, tolerance, step))
-                shadowed |= 1u << (covered ? i : j);
+            bool first_covered = covers(second, faces, first, contacts[i].normal, tolerance, step);
+            bool second_covered = covers(first, faces, second, contacts[j].normal, tolerance, step);
+            if (first_covered && second_covered) { /* a groove, or a step that is too low for one */
+                const double *n = contacts[i].normal, *m = contacts[j].normal;
+                first_covered = !rises(first, n, second, m, faces, RESOLVED * cell);
+                second_covered = !rises(second, m, first, n, faces, RESOLVED * cell);
+            }
+            if (first_covered != second_covered)
+                shadowed |= 1u << (first_covered ? i : j);
         }
     return shadowed == (1u << count) - 1 ? 0 : shadowed; /* a circle of three: all hold */
 }
@@ -123,7 +157,7 @@ static void expose(const mpm_surroundings *around, struct holder *holder, mpm_he
 
 /* Lists the faces and the colliders `inside`, less what is shadowed. */
 static int list_contacts(const mpm_surroundings *around, const mpm_holder *inside, int found, const double point[3],
-                         mpm_held_contact contacts[MPM_MOST_CONTACTS])
+                         double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     const mpm_faces *faces = around->faces;
     const double *x = around->x; /* `point`, or the end of the domain beside it */
@@ -150,7 +184,7 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
     const mpm_surroundings ends = {.faces = faces, .x = {x[0], x[1], x[2]}};
     for (int i = n - found; i < n; i++)
         expose(&ends, &holders[i], &contacts[i]);
-    const unsigned shadowed = n > 1 ? find_shadowed(holders, contacts, n, faces, x) : 0;
+    const unsigned shadowed = n > 1 ? find_shadowed(holders, contacts, n, faces, x, cell) : 0;
     for (int i = 0; i < n; i++)
         if (!(shadowed >> i & 1)) {
             if (holders[i].collider)
@@ -180,13 +214,13 @@ bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes)
 }
 
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                      const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+                      const mpm_faces *faces, double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     mpm_holder inside[MPM_MOST_HOLDERS];
     mpm_surroundings around = {colliders, count, books, faces, {x[0], x[1], x[2]}};
     const int found =
         mpm_exposed_extend(&around, inside, mpm_collider_find_holders(colliders, count, x, 0, books, inside));
-    return list_contacts(&around, inside, found, x, contacts);
+    return list_contacts(&around, inside, found, x, cell, contacts);
 }
 
 /* ---- several contacts at once ----------------------------------------------------------------------------------- */
@@ -419,7 +453,7 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
         &around, inside, mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside));
     if (!found)
         return false;
-    found = list_contacts(&around, inside, found, point->x, contacts);
+    found = list_contacts(&around, inside, found, point->x, point->cell, contacts);
     for (int c = 0; c < found; c++)
         touched |= contacts[c].collider != MPM_HELD_BY_WALL;
     if (!touched)

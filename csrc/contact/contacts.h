@@ -7,7 +7,8 @@
  * material meets j before it can reach i, so i does not hold. Each side of a groove contains the y of the other, and
  * both hold. Where bodies that overlap form one floor, y_i lies on the top of both: j does not count as one that
  * contains y_i if its surface continues that of i there: the point above y_i is outside of j, with the normal of i.
- * Then i shadows the side of j that lies in i. What holds does so by a face that material can reach (exposed.h).
+ * Then i shadows the side of j that lies in i. It also shadows a side of j that rises above i by less than half a cell:
+ * so low a step is no side of a groove. What holds does so by a face that material can reach (exposed.h).
  *
  * One contact acts by the rule of collision.h. Several act together, on a point of mass m with the velocity v before:
  *
@@ -45,9 +46,10 @@ typedef struct mpm_held_contact {
 } mpm_held_contact;
 
 /** Finds the contacts at x [m]: the held faces in their order (a mirror slips), then the near colliders, the deepest
- *  first; `faces` NULL: no face. Leaves out what is shadowed. Returns how many there are. */
+ *  first; `faces` NULL: no face; `cell`: of the grid or the mesh [m]. Leaves out what is shadowed. Returns how many
+ *  there are. */
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                      const mpm_faces *faces, mpm_held_contact contacts[MPM_MOST_CONTACTS]);
+                      const mpm_faces *faces, double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS]);
 
 /** Turns a contact of a point on planes of symmetry into them: there its image pushes as hard from the other side, so
  *  that only the part of the normal along the planes acts. Returns false if nothing is left of it. */

@@ -116,7 +116,8 @@ static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt,
     if (!near && !faces.held)
         return node;
     const int count =
-        mpm_contacts_find(fem->boundary.colliders, near ? fem->boundary.count : 0, x, books, &faces, contacts);
+        mpm_contacts_find(fem->boundary.colliders, near ? fem->boundary.count : 0, x, books, &faces,
+                          fem->boundary.dx, contacts);
     for (int c = 0; c < count; c++)
         mpm_constraint_add(&node, &contacts[c], v);
     if (node.contacts)

@@ -137,7 +137,8 @@ class Collides:
         close in on material leave it the motion along their common edge; walls then hold before colliders, deeper
         colliders before others. A face that nothing can reach holds nothing either: the side of a part of a floor, be
         it a collider or a shape of a union, where another part overlaps it or lies flush with it, and the side of a
-        collider that ends at the end of the domain.
+        collider that ends at the end of the domain. Where a collider overlaps a floor and rises above it by less than
+        half a cell, the floor alone acts: the grid does not resolve that step.
 
         In a simulation, the next step is the first to feel it. Its motion counts from t = 0, as that of other
         colliders. In the history ``impulse:NAME`` and ``torque:NAME`` are 0 in earlier records. `Simulation.scene` has

@@ -109,7 +109,7 @@ INLINE mpm_faces find_faces(const mpm_fem_pass *pass, const double x[3])
 NOINLINE void touch(const mpm_fem_pass *pass, ptrdiff_t row, bool near, real v[DIM], mpm_collider_book *books,
                     mpm_fem_report *report)
 {
-    mpm_contact_point point = {.mass = (double)((const real *)pass->mass)[row]};
+    mpm_contact_point point = {.mass = (double)((const real *)pass->mass)[row], .cell = pass->boundary->dx};
     double after[3] = {0}, before[3], wall[3] = {0};
     for (int a = 0; a < DIM; a++) {
         point.x[a] = point.image[a] = (double)((const real *)pass->x)[row * DIM + a];

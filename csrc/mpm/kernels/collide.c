@@ -67,7 +67,8 @@ bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
                               real v[DIM], double wall[3])
 {
     mpm_contact_point point = {
-        .mass = (double)mass, .flips = image ? image->flips : 0, .planes = image ? image->planes : 0};
+        .mass = (double)mass, .cell = colliders->dx, .flips = image ? image->flips : 0,
+        .planes = image ? image->planes : 0};
     double w[3] = {0};
     for (int a = 0; a < DIM; a++) {
         point.x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
@@ -127,7 +128,7 @@ void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *g
     if (WIDTH > 1 && !tile_meets_colliders(colliders, group, tile, books))
         return;
     for (int q = 0; q < WIDTH; q++) {
-        mpm_contact_point point = {.mass = (double)wide_lane(mass, q), .depth = depth};
+        mpm_contact_point point = {.mass = (double)wide_lane(mass, q), .cell = colliders->dx, .depth = depth};
         double w[3] = {0};
         if (!(wide_lane(tile->mass, q) > 0))
             continue;

@@ -80,7 +80,8 @@ static void find_contacts(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t 
     for (int a = 0; a < DIM; a++)
         x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
     const int found = mpm_contacts_find(colliders->list, has_colliders(pass, b) ? colliders->count : 0, x,
-                                        colliders->books + (size_t)b * colliders->count, faces, contacts);
+                                        colliders->books + (size_t)b * colliders->count, faces, colliders->dx,
+                                        contacts);
     for (int c = 0; c < found; c++)
         add_contact(held, contacts[c], image, v);
 }

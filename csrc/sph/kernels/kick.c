@@ -37,7 +37,7 @@ INLINE void cross_faces(const mpm_sph_pass *pass, real x[DIM], real v[DIM], doub
 /* The last guard: what got into a collider does not move deeper. */
 static void guard(const mpm_sph_pass *pass, const real *record, real v[DIM], mpm_collider_book *books)
 {
-    mpm_contact_point point = {.mass = pass->mass};
+    mpm_contact_point point = {.mass = pass->mass, .cell = pass->boundary->dx};
     double after[3] = {0};
     for (int a = 0; a < DIM; a++) {
         point.x[a] = point.image[a] = (double)record[RECORD_X + a];
