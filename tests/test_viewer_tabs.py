@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 AGAIN = """
 import mpm, sys
 from pathlib import Path
-from mpm.viewer import app, server
+from mpm.commands import view as app
+from mpm.viewer import server
 from mpm.viewer.hub import Hub
 hub = Hub()
 hub.session = app.made(hub, "disks", folder=Path("."), method="mpm")
