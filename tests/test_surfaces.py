@@ -74,6 +74,41 @@ def test_the_surface_of_a_dam_break_is_closed_and_has_its_volume(method, tmp_pat
     assert np.array_equal(mpm.load(tmp_path / "a.mpm").surface().vertices, found.vertices)
 
 
+@pytest.mark.parametrize("fields", [("density",), ("J",), ("F",), ("v",)])
+def test_a_recording_has_the_surface_of_the_present_volume(fields, tmp_path):
+    def squeezed(material):
+        scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+        scene.add(shapes.Box((0.25, 0.25, 0.25), (0.75, 0.75, 0.75)), material)
+        sim = mpm.Simulation(scene, dx=1 / 8, threads=1)
+        if material is not WATER:
+            sim.particles.F = 0.7 * sim.particles.F
+        sim.particles.x = 0.5 + 0.7 * (sim.particles.x - 0.5)
+        sim.step()
+        with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=fields):
+            pass
+        return sim.surface()
+
+    def replayed():
+        with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+            return frames[0].surface()
+
+    live = squeezed(JELLY)
+    assert live.volume < 0.07  # at rest: 0.12
+    if fields == ("v",):
+        with pytest.warns(RuntimeWarning, match='record "density"'):
+            assert replayed().volume > 2 * live.volume
+        squeezed(WATER)
+        replayed()  # a fluid has its volume at rest
+    else:
+        assert replayed().volume == pytest.approx(live.volume, rel=1e-9)
+        snow = squeezed(materials.Snow.preset("reference"))
+        if fields == ("density",):
+            assert replayed().volume == pytest.approx(snow.volume, rel=1e-9)
+        else:  # Jp is a part of the volume
+            with pytest.warns(RuntimeWarning, match="history of the materials"):
+                replayed()
+
+
 def test_finer_and_smoother_surfaces():
     sim = cube()
     spans = [len(sim.surface(radius=radius).triangles) for radius in (0.03, 0.06)]
@@ -110,7 +145,7 @@ def test_files_hold_the_surface(tmp_path):
         assert same[0].read_bytes() == path.read_bytes() or suffix == "stl"
     assert b"property double speed" in (tmp_path / "a.ply").read_bytes()
     assert b'Name="speed"' in found.save(tmp_path / "a.vtp").read_bytes()
-    with sim.record(tmp_path / "run.vtkhdf", fps=100):
+    with sim.record(tmp_path / "run.vtkhdf", fps=100, fields=("density",)):
         sim.run(0.02)
     with mpm.replay(tmp_path / "run.vtkhdf") as frames:
         paths = mpm.export(frames, tmp_path / "surfaces" / "s_{:03d}.obj", surface={"smoothing": 1})
@@ -174,6 +209,8 @@ def test_a_stage_holds_particles_surfaces_and_colliders(dim, suffix, tmp_path):
             assert np.allclose(np.array(points.GetVelocitiesAttr().Get(k))[:, :dim], frame.v, atol=1e-6)
         J = UsdGeom.PrimvarsAPI(points).GetPrimvar("J").Get(1)
         assert np.allclose(J, frames[1].J, atol=1e-6)
+        now, widths = frames[2].volume * frames[2].J, np.array(points.GetWidthsAttr().Get(2), dtype=float)
+        assert np.allclose(np.pi * widths**dim / (4 if dim == 2 else 6), now, rtol=1e-5)
         if dim == 3:
             mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/surface"))
             found = frames[2].surface()

@@ -237,7 +237,8 @@ class Frame(_Recorded):
         smoothing: int = 3,
         values: str | None = None,
     ) -> Surface:
-        """The surface of bodies: as `Simulation.surface`, of what was recorded."""
+        """The surface of bodies: as `Simulation.surface`, of what was recorded. The volumes follow from ``"density"``,
+        ``"J"`` or ``"F"``; without these, a warning says so, and the surface encloses the volumes at rest."""
         from mpm.viz import isosurface
 
         return isosurface.find(self, body=body, radius=radius, smoothing=smoothing, values=values)

@@ -79,12 +79,11 @@ class _Stage:
         return self._stage
 
     def _particles(self, points: Any, frame: Source, fields: Sequence[str], number: int) -> None:
-        wanted = tuple(dict.fromkeys(("volume", "id", *fields)))
+        wanted = tuple(dict.fromkeys((*isosurface.fields_of(frame), "id", *fields)))
         state = frame._state(wanted)
         x = np.ascontiguousarray(state.spatial("x"), dtype=np.float32)
-        width = 2 * (3 / (4 * np.pi) * np.abs(state.fields["volume"])) ** (1 / 3)
-        if frame.dimension == 2:
-            width = 2 * np.sqrt(np.abs(state.fields["volume"]) / np.pi)
+        filled = np.abs(isosurface.volumes(state, frame._kinds()))
+        width = 2 * (np.sqrt(filled / np.pi) if frame.dimension == 2 else np.cbrt(3 / (4 * np.pi) * filled))
         points.GetPointsAttr().Set(_array("Vec3f", x), number)
         points.GetWidthsAttr().Set(_array("Float", width), number)
         points.GetIdsAttr().Set(_array("Int64", state.fields["id"]), number)

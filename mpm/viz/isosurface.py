@@ -8,6 +8,7 @@ the volume of the particles. Marching cubes (Lorensen and Cline 1987) of `pyspla
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from mpm.base import _check, paths
 from mpm.base._check import FloatArray
 from mpm.io.formats import MESHES
+from mpm.materials.laws import registry
 from mpm.solver.source import Source
 from mpm.solver.state import State, surface
 from mpm.viz import color as _color
@@ -32,7 +34,15 @@ LEAST, MOST = 0.15, 0.85  # shares of filled space between which the value of th
 CLOSE = 1e-3  # of the volume
 LATTICE = 96  # cells along the longest side of the domain, for colliders
 ROUNDS = 8
-RIGHT_AT_REST = ("Fluid", "HerschelBulkley")  # sums and steps change their volume less than they make believe
+RIGHT_AT_REST = (
+    "Fluid",
+    "HerschelBulkley",
+    "Rigid",
+)  # fluids: sums and steps change their J more than their volume
+PARTS = {
+    name.replace("_", ""): {field["name"] for field in law["history"] if field["scales_volume"]}
+    for name, law in registry().items()
+}  # factors of the volume ratio beside J, by the name of the law's class in lower case
 
 Ints = npt.NDArray[np.int32]
 
@@ -134,7 +144,12 @@ def find(
 
 def fields_of(sim: Source) -> tuple[str, ...]:
     """What `volumes` needs of a state."""
-    return ("volume", "mass", "material", *(("density",) if "density" in sim.quantities else ()))
+    if "density" in sim.quantities:
+        return ("volume", "mass", "material", "density")
+    there = sim.particles.fields
+    ratio = next((name for name in ("J", "F") if name in there), None)
+    parts = sorted(set().union(*PARTS.values()).intersection(there))
+    return ("volume", "mass", "material", *((ratio, *parts) if ratio else ()))
 
 
 def _bodies(sim: Source, body: object) -> list[tuple[int, int]] | None:
@@ -157,13 +172,41 @@ def _rows(state: State, chosen: list[tuple[int, int]] | None) -> npt.NDArray[np.
 
 
 def volumes(state: State, kinds: Sequence[str]) -> FloatArray:
-    """Of the particles now [m³]; of fluids at rest."""
+    """Of the particles now [m³], in 2-D [m²]; of fluids at rest. Warns of others whose volume was not recorded."""
     rest = np.asarray(state.fields["volume"], dtype=np.float64)
-    if "density" not in state.fields:
+    material = np.asarray(state.fields["material"])
+    kept = np.isin(material, [k for k, kind in enumerate(kinds) if kind in RIGHT_AT_REST])
+    if kept.all():
         return rest
-    now = state.fields["mass"] / np.asarray(state.fields["density"], dtype=np.float64)
-    kept = [k for k, kind in enumerate(kinds) if kind in RIGHT_AT_REST]
-    return np.where(np.isin(state.fields["material"], kept) | ~(now > 0), rest, now)
+    if "density" in state.fields:
+        now = state.fields["mass"] / np.asarray(state.fields["density"], dtype=np.float64)
+    else:
+        now = rest * _ratio(state)
+        known = {*state.fields, *(("Fzz",) if state.dimension == 3 else ())}
+        partly = [k for k, kind in enumerate(kinds) if PARTS.get(kind.lower(), set()) - known]
+        now[np.isin(material, partly)] = np.nan
+        if np.isnan(now[~kept]).any():
+            warnings.warn(
+                "the recording does not tell the present volumes of all particles: those at rest stand in for them; "
+                'record "density", or "J" with the history of the materials',
+                RuntimeWarning,
+                stacklevel=_check.levels_to_caller(),
+            )
+    return np.where(kept | ~(now > 0), rest, now)
+
+
+def _ratio(state: State) -> FloatArray:
+    """Present over rest volume (n,), as far as there are fields of it; NaN without any."""
+    fields = state.fields
+    if "J" in fields:
+        ratio = np.array(fields["J"], dtype=np.float64)
+    elif "F" in fields:
+        ratio = np.linalg.det(np.asarray(fields["F"], dtype=np.float64))
+    else:
+        return np.full(state.count, np.nan)
+    for name in sorted(set().union(*PARTS.values()).intersection(fields)):
+        ratio *= fields[name]
+    return ratio
 
 
 def _of_elements(state: State, cells: npt.NDArray[Any], shown: FloatArray | None, name: str) -> Surface:
