@@ -82,7 +82,7 @@ def test_a_recording_has_the_surface_of_the_present_volume(fields, tmp_path):
         sim = mpm.Simulation(scene, dx=1 / 8, threads=1)
         if material is not WATER:
             sim.particles.F = 0.7 * sim.particles.F
-        sim.particles.x = 0.5 + 0.7 * (sim.particles.x - 0.5)
+            sim.particles.x = 0.5 + 0.7 * (sim.particles.x - 0.5)
         sim.step()
         with sim.record(tmp_path / "a.vtkhdf", fps=100, fields=fields):
             pass
@@ -107,6 +107,35 @@ def test_a_recording_has_the_surface_of_the_present_volume(fields, tmp_path):
         else:  # Jp is a part of the volume
             with pytest.warns(RuntimeWarning, match="history of the materials"):
                 replayed()
+
+
+@pytest.mark.parametrize(
+    ("options", "miss"),
+    [({"smoothing": 20}, "-13%"), ({"smoothing": 50}, "-100%"), ({"radius": 0.2}, "-100%")],
+)
+def test_a_surface_that_misses_its_volume_warns(options, miss):
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(shapes.Ball((0.5, 0.5, 0.5), 0.1), JELLY, name="ball")
+    sim = mpm.Simulation(scene, dx=1 / 12, threads=1)
+    sim.surface()
+    with pytest.warns(RuntimeWarning, match=f"encloses {miss} .*radius.*smoothing"):
+        sim.surface(**options)
+    renderer = viz.Renderer(sim, surface=options, size=(96, 72))
+    with pytest.warns(RuntimeWarning, match=miss):
+        renderer.frame(sim)
+    renderer.frame(sim)  # one warning for all frames
+
+
+def test_a_particle_far_away_and_a_radius_beyond_the_domain_are_named():
+    x = np.random.default_rng(1).random((200, 3))
+    x[7] = (1e20, 0.5, 0.5)
+    with pytest.raises(ValueError, match=r"x: a particle at \(1e\+20, 0.5, 0.5\) is .* times as far out"):
+        isosurface.around(x, np.full(200, 1 / 200))
+    sim = cube(n=8)
+    for radius in (1e30, np.nan, np.inf):
+        for find in (lambda r: sim.surface(radius=r), lambda r: sim.plot(surface={"radius": r})):
+            with pytest.raises(ValueError, match=r"must be > 0 and <= 1 \[m\]"):
+                find(radius)
 
 
 def test_finer_and_smoother_surfaces():

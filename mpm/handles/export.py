@@ -81,7 +81,9 @@ def export(
     suffix = paths.check_path("pattern", pattern).suffix.lower()
     if suffix == TOTALS and "{" not in os.fsdecode(pattern):
         return [_write_totals(source, pattern, fields, _check.flag("progress", progress))]
-    options = isosurface.check_options(surface)
+    options = isosurface.check_options(
+        surface, (source._stage if isinstance(source, Replay) else source).scene
+    )
     if suffix in usd.SUFFIXES:
         return [_write_stage(source, pattern, fields, options, _check.flag("progress", progress))]
     meshed = suffix in SURFACES or options is not None

@@ -229,16 +229,17 @@ class Solver(SolverBase, abstract=True):
 
         A lattice takes the volumes of the particles by quadratic B-splines, and `pysplashsurf` makes triangles of it by
         marching cubes (Lorensen and Cline 1987), where the surface encloses the volume of the particles: to 2 % or
-        better, unless they are scattered. Particles that are farther from each other than `radius` have no surface.
-        Finite elements have that of their mesh.
+        better, or a warning says by how much they differ. Particles that are farther from each other than `radius` have
+        no surface. Finite elements have that of their mesh.
 
         Parameters
         ----------
         body : str or sequence of str, optional
             Names of the bodies. Default: all.
         radius : float, optional
-            How far a particle reaches [m], > 0: 1.5 cells of the lattice. A smaller one shows more detail, and makes
-            more triangles. Default: 1.05 times the median distance of particles.
+            How far a particle reaches [m], > 0 and at most the longest side of the domain: 1.5 cells of the lattice. A
+            smaller one shows more detail, and makes more triangles. Default: 1.05 times the median distance of
+            particles.
         smoothing : int
             Passes of a filter over the lattice, 0 to 50, each with a variance of half a squared cell.
         values : str, optional

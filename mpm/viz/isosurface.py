@@ -21,6 +21,7 @@ from mpm.base import _check, paths
 from mpm.base._check import FloatArray
 from mpm.io.formats import MESHES
 from mpm.materials.laws import registry
+from mpm.scene.scene import Scene
 from mpm.solver.source import Source
 from mpm.solver.state import State, surface
 from mpm.viz import color as _color
@@ -32,8 +33,10 @@ MOST_SMOOTHING = 50
 MOST_NODES = 200_000_000
 LEAST, MOST = 0.15, 0.85  # shares of filled space between which the value of the surface lies
 CLOSE = 1e-3  # of the volume
+PROMISED = 0.02  # of the volume: a surface that misses it by more has a warning
 LATTICE = 96  # cells along the longest side of the domain, for colliders
 ROUNDS = 8
+FAR = 10  # times as far from the middle as all others: one particle makes the lattice too large
 RIGHT_AT_REST = (
     "Fluid",
     "HerschelBulkley",
@@ -125,7 +128,7 @@ def find(
 ) -> Surface:
     """The surface of bodies; see `Simulation.surface`."""
     chosen = _bodies(sim, body)
-    reach = None if radius is None else _check.number("radius", radius, low=0, low_open=True, unit="m")
+    reach = None if radius is None else _radius("radius", radius, sim.scene)
     passes = _check.integer("smoothing", smoothing, low=0, high=MOST_SMOOTHING)
     quantity = None if values is None else _color.check(sim, values, "values")
     if sim.dimension != 3:
@@ -139,7 +142,22 @@ def find(
     there &= np.isfinite(state.fields["x"]).all(axis=1)
     x = np.asarray(state.fields["x"], dtype=np.float64)[there]
     filled = volumes(state, sim._kinds())[there]
-    return around(x, filled, reach, passes, None if shown is None else shown[there], quantity or "")
+    found = around(x, filled, reach, passes, None if shown is None else shown[there], quantity or "")
+    if text := missed(found, filled):
+        warnings.warn(text, RuntimeWarning, stacklevel=_check.levels_to_caller())
+    return found
+
+
+def missed(found: Surface, filled: FloatArray) -> str:
+    """The warning of a surface around particles that does not enclose their volumes [m³]; empty if it does."""
+    wanted = float(filled.sum())
+    miss = found.volume / wanted - 1 if wanted > 0 else 0.0
+    if abs(miss) <= PROMISED:
+        return ""
+    return (
+        f"the surface encloses {miss:+.0%} of volume against the {len(filled)} particles: bodies are too small for the "
+        "filter, or particles are scattered; a smaller `radius` or `smoothing` encloses more"
+    )
 
 
 def fields_of(sim: Source) -> tuple[str, ...]:
@@ -254,6 +272,7 @@ def around(
     low = x.min(axis=0) - margin * cell
     spans = np.ceil((x.max(axis=0) - x.min(axis=0)) / cell) + 2 * margin + 1
     if float(np.prod(spans)) > MOST_NODES:
+        _refuse_far(x)
         raise ValueError(
             f"radius = {REACH * cell:.3g}: makes a lattice of {np.prod(spans):.2g} nodes; must be so large that it has "
             f"at most {MOST_NODES:.0e}, or the surface one of fewer bodies"
@@ -269,6 +288,18 @@ def around(
         weights = share if known.all() else _smoothed(_lattice(x, weight, low, cell, shape), smoothing)
         values = _between(sums, vertices / cell) / np.maximum(_between(weights, vertices / cell), 1e-300)
     return Surface(vertices + low, triangles, values, name)
+
+
+def _refuse_far(x: FloatArray) -> None:
+    """Raise if one particle is far from all others."""
+    distance = np.abs(x - np.median(x, axis=0)).max(axis=1)
+    *_, second, far = np.sort(distance) if len(x) > 2 else (np.inf, np.inf)
+    if far > FAR * second:
+        at = ", ".join(f"{value:.3g}" for value in x[int(distance.argmax())])
+        raise ValueError(
+            f"x: a particle at ({at}) is {far / second:.2g} times as far out as any other; must be near the others, or "
+            "in another body than that of the surface"
+        )
 
 
 def _lattice(
@@ -375,7 +406,13 @@ def of_distance(
 OPTIONS = ("radius", "smoothing")
 
 
-def check_options(given: object) -> dict[str, Any] | None:
+def _radius(name: str, value: object, scene: Scene) -> float:
+    """A radius, at most the longest side of the domain."""
+    most = float((scene.upper - scene.lower).max())
+    return _check.number(name, value, low=0, low_open=True, high=most, unit="m")
+
+
+def check_options(given: object, scene: Scene) -> dict[str, Any] | None:
     """What pictures and exports take as ``surface``: True, or options of `find`; None: no surface."""
     if given is False or given is None:
         return None
@@ -387,7 +424,7 @@ def check_options(given: object) -> dict[str, Any] | None:
         _check.choice("key of surface", key, OPTIONS)
     options = dict(given)
     if "radius" in options:
-        _check.number("surface['radius']", options["radius"], low=0, low_open=True, unit="m")
+        _radius("surface['radius']", options["radius"], scene)
     if "smoothing" in options:
         _check.integer("surface['smoothing']", options["smoothing"], low=0, high=MOST_SMOOTHING)
     return options

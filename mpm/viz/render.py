@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +111,7 @@ class Renderer:
         self.bar = self.annotate and self.color is not None
         self.dimension = sim.dimension
         self._around = check_surface(surface, sim)
+        self._missed = False  # whether a warning has told that a surface misses its volume
         self._view = check_camera(camera, sim.scene)
         view = self._view(sim.time)
         chosen = (
@@ -206,6 +208,9 @@ class Renderer:
         for part in parts:
             given = None if self.color is None else np.asarray(shown[part], dtype=np.float64)
             found = isosurface.around(x[part], filled[part], shown=given, **(self._around or {}))
+            if not self._missed and (text := isosurface.missed(found, filled[part])):
+                self._missed = True  # one warning per movie
+                warnings.warn(text, RuntimeWarning, stacklevel=_check.levels_to_caller())
             vertices.append(found.vertices)
             plain = np.full(len(found.vertices), shown[part][0], dtype=shown.dtype)
             values.append(plain if found.values is None else found.values)
@@ -370,7 +375,7 @@ def check_image(name: str, image: object) -> Image:
 
 def check_surface(surface: object, sim: Source) -> dict[str, Any] | None:
     """Options of the surface that is drawn in place of particles, or None."""
-    options = isosurface.check_options(surface)
+    options = isosurface.check_options(surface, sim.scene)
     if options is not None and sim.dimension == 2:
         raise ValueError(f"surface = {_check.shown(surface)}: must be False in 2-D, where areas are filled")
     if options is not None and sim._cells() is None:
