@@ -244,8 +244,6 @@ def test_results_of_others_are_refused(tmp_path):
     ):
         sweep(tmp_path, out=tmp_path / "foreign")
     assert [path.name for path in (tmp_path / "foreign").iterdir()] == ["thesis.tex"]
-    with pytest.raises(FileNotFoundError, match="out = "):
-        sweep(tmp_path, out=tmp_path / "no" / "folder")
     shutil.rmtree(tmp_path / "sweep" / "cases")
     manifest.write_text(json.dumps(json.loads(kept) | names))
     assert not sweep(tmp_path).failed  # nothing of another function was there
@@ -315,6 +313,52 @@ def test_nothing_is_lost_on_a_full_disk(tmp_path, monkeypatch):
 
 
 @pytest.mark.numbers
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"error": 7},
+        {"error": {"type": 1, "message": ""}},
+        {"parameters": {}, "results": {"sum": 99}},
+        {"parameters": {"a": 2}, "results": {"sum": 99}},
+        {"results": {"sum": [1]}},
+        {"results": {"a": 9}},
+        {"results": {"error_type": "x"}},
+        {"results": 7},
+    ],
+)
+def test_a_file_that_is_no_record_of_its_case_is_run_again(tmp_path, change):
+    table = sweep(tmp_path / "made" / "for_it")
+    path = table.path / "cases" / table["case_file"][0]
+    record = json.loads(path.read_bytes())
+    path.write_text(json.dumps(record | change))
+    again = sweep(tmp_path / "made" / "for_it")
+    assert again["sum"].tolist() == [2, 3, 4] and not again.failed
+    assert json.loads(path.read_bytes())["results"] == record["results"]
+
+
+def test_fewer_cases_make_a_shorter_table_and_lose_none(tmp_path):
+    whole = sweep(tmp_path)
+    text = table_of(tmp_path)
+    sweep(tmp_path, cases={"a": [2]})
+    assert table_of(tmp_path).count(b"\n") == 2
+    assert sorted(p.name for p in (whole.path / "cases").iterdir()) == sorted(whole["case_file"])
+    sweep(tmp_path)
+    assert table_of(tmp_path) == text
+
+
+def test_functions_that_do_not_return_their_results_are_refused(tmp_path):
+    async def later(a):
+        return {"x": a}
+
+    def one_by_one(a):
+        yield {"x": a}
+
+    for function in (later, one_by_one):
+        with pytest.raises(TypeError, match="neither async nor yield"):
+            sweep(tmp_path, function)
+    assert not (tmp_path / "sweep").exists()
+
+
 def test_finished_cases_are_skipped_at_once(tmp_path):
     sweep(tmp_path, cases={"a": range(2)})
     one = next((tmp_path / "sweep" / "cases").iterdir()).read_bytes()

@@ -58,7 +58,7 @@ def listed(cases: object, function: Callable[..., Any]) -> list[Case]:
             raise _check.wrong_type(where, case, "a dict of parameters by name")
         _refuse_names(where, case, parameters)
         own = {name: plain(f"{where}[{name!r}]", value) for name, value in case.items()}
-        made = Case(own, _name(own))
+        made = Case(own, hash_of(own))
         if (first := places.setdefault(made.name, k)) != k:
             raise ValueError(
                 f"{where} = {_check.shown(own)}: is the same as cases[{first}]; leave one of them out"
@@ -144,7 +144,7 @@ def scalar(value: object) -> tuple[bool, Any]:
     return False, None
 
 
-def _name(parameters: Mapping[str, Any]) -> str:
+def hash_of(parameters: Mapping[str, Any]) -> str:
     """A hash of the parameters, whatever their order."""
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

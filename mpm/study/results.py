@@ -21,7 +21,7 @@ from mpm import config
 from mpm.base import _check, files, paths
 from mpm.errors import FileFormatError
 from mpm.study.calls import Record
-from mpm.study.cases import COLUMNS, Case
+from mpm.study.cases import COLUMNS, Case, hash_of, scalar
 
 Column = npt.NDArray[Any]
 
@@ -63,7 +63,7 @@ class Results:
             raise ValueError(f"out = {_check.shown(out)}: must be the path of a folder")
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"out = {str(self.path)!r}: is a file; must be a folder, or a new one")
-        paths.in_directory("out", self.path).mkdir(exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         manifest = {
             "format": "mpm sweep",
             "format_version": FORMAT,
@@ -115,15 +115,14 @@ class Results:
         return str(self.path.absolute() / FOLDERS)
 
     def read(self, case: Case) -> Record | None:
-        """The record of a case that is finished; None if it is not, or its file is not whole."""
+        """The record of a case that is finished; None if it is not, or its file is not whole or of another case."""
         try:
             found = _decoded(self.path / CASES / case.file)
         except FileNotFoundError:
             return None
         except FileFormatError:  # a power cut: the file was named, and its bytes were not on the disk
             return None
-        whole = isinstance(found, dict) and {"parameters", "results", "error"} <= found.keys()
-        return found if whole and isinstance(found["results"], dict) else None
+        return found if _fits(found, case) else None
 
     def present(self) -> set[str]:
         """Names of the files of cases that there are."""
@@ -141,6 +140,22 @@ class Results:
     def tabulate(self, table: SweepTable) -> None:
         """Write the table."""
         files.replace(str(self.path / TABLE), [table._csv().encode("utf-8", "backslashreplace")])
+
+
+def _fits(found: object, case: Case) -> bool:
+    """Whether what a file holds is a record of the case."""
+    if not isinstance(found, dict) or not {"parameters", "results", "error"} <= found.keys():
+        return False
+    parameters, results, error = found["parameters"], found["results"], found["error"]
+    if not isinstance(parameters, dict) or hash_of(parameters) != case.name or not isinstance(results, dict):
+        return False
+    if not all(
+        scalar(value)[0] and not (name in COLUMNS or name in parameters) for name, value in results.items()
+    ):
+        return False
+    return error is None or (
+        isinstance(error, dict) and all(isinstance(error.get(name), str) for name in ("type", "message"))
+    )
 
 
 def _hash_of(function: Callable[..., Any]) -> str:

@@ -56,10 +56,12 @@ def sweep(
         The parameters by name: numbers (NaN is none), strings, True, False, None, and lists, tuples and dicts of them.
         A dict of lists stands for all combinations, the last name varying fastest.
     out : path
-        The folder of the sweep, new or from an earlier call. It has ``table.csv``; ``cases``, with a JSON file per
-        finished case: parameters, results, error with its traceback, seconds; ``folders``, those of the cases; and
-        ``manifest.json``, which refuses results of another function, version or kernel set. A hash of the function's
-        own source tells it from others: change ``out`` if something changes that it calls.
+        The folder of the sweep, new or from an earlier call; folders above it are made. It has ``table.csv`` with the
+        cases of the last call alone (the results of other cases stay, and a call that lists these cases has their
+        rows); ``cases``, with a JSON file per finished case: parameters, results, error with its traceback, seconds;
+        ``folders``, those of the cases; and ``manifest.json``, which refuses results of another function, version or
+        kernel set. A hash of the function's own source tells it from others: change ``out`` if something changes that
+        it calls.
     executor : concurrent.futures.Executor, optional
         Runs the cases: a `ProcessPoolExecutor` or `ThreadPoolExecutor`, those of Dask, loky, mpi4py, … Default: a
         pool of processes of this machine, which survives the death of a worker: the case is run again after all
@@ -103,6 +105,12 @@ def sweep(
     if not inspect.isfunction(function):
         raise _check.wrong_type(
             "function", function, "a function (def ...): its source is part of the results"
+        )
+    kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if any(kind(function) for kind in kinds):
+        raise TypeError(
+            f"function = {_check.shown(function)}: must be a function that returns a dict of numbers and strings, with "
+            "neither async nor yield"
         )
     own_folder = _cases.FOLDER in inspect.signature(function).parameters
     listed = _cases.listed(cases, function)
