@@ -203,7 +203,39 @@ def test_pictures_of_surfaces():
         mpm.gallery.get("jelly").simulation(scale=0.25).plot(surface=True)
 
 
+def test_a_surface_makes_its_folder_and_names_what_it_cannot_show(tmp_path):
+    sim = cube(n=8)
+    assert sim.surface().save(tmp_path / "made" / "for_it" / "a.ply").is_file()
+    with pytest.raises(ValueError, match=r"values = 'v': .* 'speed' is its magnitude"):
+        sim.surface(values="v")
+    with pytest.raises(ValueError, match=r"values = 'F': .*see particles.add_field"):
+        sim.surface(values="F")
+    with sim.record(tmp_path / "a.vtkhdf", fps=10, fields=("density", "F")):
+        pass
+    with (
+        mpm.replay(tmp_path / "a.vtkhdf") as frames,
+        pytest.raises(ValueError, match=r"values = 'F'") as refused,
+    ):
+        frames[0].surface(values="F")
+    assert "add_field" not in str(refused.value)
+
+
 # --- USD -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_surface_of_a_stage_has_the_quantity_asked_for(tmp_path):
+    pytest.importorskip("pxr")
+    from pxr import Usd, UsdGeom
+
+    sim = cube(n=8)
+    (path,) = mpm.export(sim, tmp_path / "a.usda", surface=True, fields=("v", "speed"))
+    stage = Usd.Stage.Open(str(path))
+    mesh = UsdGeom.PrimvarsAPI(stage.GetPrimAtPath("/World/surface"))
+    assert np.allclose(mesh.GetPrimvar("speed").Get(0), sim.surface(values="speed").values, rtol=1e-6)
+    assert mpm.export(sim, tmp_path / "b.usda", surface=True)
+    with pytest.raises(ValueError, match=r"pattern = .*must have no place for a number"):
+        mpm.export(sim, tmp_path / "s_{:03d}.usdc")
+    assert not list(tmp_path.glob("s_*"))
 
 
 @pytest.mark.parametrize("dim", [2, 3])

@@ -299,3 +299,27 @@ def test_a_progress_bar_counts_the_frames(capsys):
     sim = make(2)
     list(sim.frames(duration=0.05, fps=100, progress=True))
     assert "5/5" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"limits": (-1e308, 1e308)}, r"limits = .*must be >= -1e\+37 and <= 1e\+37"),
+        ({"limits": (0, 1e-320)}, r"limits = .*1e-30 or more apart"),
+        ({"background": "#00000000"}, "background = '#00000000': must be opaque"),
+        ({"color": "#01020380"}, "color = .*: must be opaque"),
+        ({"camera": {"target": (1e30, 0)}}, r"camera\['target'\] = .*the picture would be empty"),
+    ],
+)
+def test_what_no_picture_can_show_is_refused(options, message):
+    sim = mpm.gallery.get("jelly").simulation(scale=0.25)
+    with pytest.raises(ValueError, match=message):
+        mpm.viz.Renderer(sim, **options)
+    opaque = {
+        "limits": (-1e37, 1e37),
+        "color": "speed",
+        "background": "#000000ff",
+        "camera": {"target": (1, 1)},
+    }
+    mpm.viz.Renderer(sim, **opaque).frame(sim)
+    mpm.viz.Renderer(sim, limits=(0, 1e-30)).frame(sim)

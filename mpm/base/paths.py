@@ -37,12 +37,17 @@ def check_path(name: str, path: object) -> Path:
     return checked
 
 
-def check_file(name: str, path: object, suffixes: Sequence[str]) -> Path:
-    """The path of a file to be written: its suffix is among those given, in a directory that exists."""
+def check_suffix(name: str, path: object, suffixes: Sequence[str]) -> Path:
+    """The path of a file to be written: its suffix is among those given."""
     checked = check_path(name, path)
     if checked.suffix.lower() not in suffixes:
         raise ValueError(f"{name} = {str(checked)!r}: must end in {' '.join(suffixes)}")
-    return in_directory(name, checked)
+    return checked
+
+
+def check_file(name: str, path: object, suffixes: Sequence[str]) -> Path:
+    """The same, in a directory that exists."""
+    return in_directory(name, check_suffix(name, path, suffixes))
 
 
 def below(name: str, path: str, folder: Path) -> Path:

@@ -16,6 +16,7 @@ from mpm.io.formats import MESHES, WRITERS
 from mpm.solver.progress import follow
 from mpm.solver.source import Source, is_source
 from mpm.solver.state import check_fields
+from mpm.viz import color as _color
 from mpm.viz import isosurface
 
 TOTALS = ".csv"
@@ -57,7 +58,7 @@ def export(
     fields : sequence of str, optional
         The fields to write beside the positions; default: of a simulation all fields of `Simulation.particles`, of a
         replay all that was recorded. Names of `compute` are allowed. Not for totals. Of a surface at most one, the
-        quantity at its vertices; default: none.
+        quantity at its vertices; default: none. Of a surface in USD, the first of them with one value per particle.
     surface : bool or mapping, optional
         Write the surface of the bodies in place of the particles, or in USD beside them; of 3-D scenes, to ``.obj``,
         ``.stl``, ``.ply``, ``.vtp`` and USD. A mapping has options of `Simulation.surface`: ``radius`` and
@@ -124,14 +125,23 @@ def _write_surfaces(
 
 
 def _write_stage(
-    source: Any, pattern: Any, fields: Any, options: Mapping[str, Any] | None, progress: bool
+    source: Any, pattern: Any, fields: Any, options: dict[str, Any] | None, progress: bool
 ) -> Path:
     there = source.fields if isinstance(source, Replay) else source.particles.fields
     chosen = check_fields(there if fields is None else fields, there, source.quantities)
     if isinstance(source, Replay) and not len(source):
         raise ValueError("source: the replay has no frames")
     path = paths.check_path("pattern", pattern)
-    usd.write(source, _in_folder(path), chosen, options, progress)
+    if "{" in os.fsdecode(pattern):
+        raise ValueError(
+            f"pattern = {_check.shown(os.fsdecode(pattern))}: must have no place for a number: a stage of USD has all "
+            "frames in one file"
+        )
+    scalars = _color.scalars(source[0] if isinstance(source, Replay) else source) if fields else ()
+    shown = next((name for name in chosen if name in scalars), None)
+    usd.write(
+        source, _in_folder(path), chosen, None if options is None else options | {"values": shown}, progress
+    )
     return path
 
 

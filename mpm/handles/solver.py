@@ -243,8 +243,8 @@ class Solver(SolverBase, abstract=True):
         smoothing : int
             Passes of a filter over the lattice, 0 to 50, each with a variance of half a squared cell.
         values : str, optional
-            A quantity or a field with one value per particle, or a vector, whose magnitude is taken: the mean at the
-            vertices, by the weights of the lattice.
+            A quantity or a field with one value per particle, or a field of yours with a vector, whose magnitude is
+            taken: the mean at the vertices, by the weights of the lattice.
 
         Returns
         -------

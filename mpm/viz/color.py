@@ -22,6 +22,10 @@ SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["ra
     "stress"
 }
 NUMBERS = ("material", "id")  # labels, not quantities
+LARGEST, CLOSEST = (
+    1e37,
+    1e-30,
+)  # of the ends of a scale, and how close they are: single precision holds 255 / width
 # A few detached particles must not stretch the scale: it omits values beyond the 1st and the 99.5th percentile by more
 # than half the width between them.
 TAILS, APART = (1.0, 99.5), 0.5
@@ -49,7 +53,10 @@ def check(source: Source, color: object, argument: str = "color") -> str:
     """The name of a quantity that `values` can draw."""
     why = ""
     if isinstance(color, str) and color in TENSORS:
-        why = f"; {color!r} has several components: put one of them into a field of yours, see particles.add_field"
+        of = {"v": "'speed' is its magnitude"}.get(color, "")
+        if not of and hasattr(source.particles, "add_field"):  # a recording has only its own
+            of = "put one of them into a field of yours, see particles.add_field"
+        why = f"; {color!r} has several components" + (f": {of}" if of else "")
     elif isinstance(color, str):
         why = source._missing(color)
     return _check.choice(argument, color, scalars(source), why=why)
@@ -80,6 +87,10 @@ def check_limits(limits: object) -> tuple[float, float] | None:
     low, high = _check.array("limits", limits, (2,)).tolist()
     if not low < high:
         raise ValueError(f"limits = ({low:g}, {high:g}): the first must be < the second")
+    if max(abs(low), abs(high)) > LARGEST or high - low < CLOSEST:
+        raise ValueError(
+            f"limits = ({low:g}, {high:g}): must be >= {-LARGEST:g} and <= {LARGEST:g}, and {CLOSEST:g} or more apart"
+        )
     return low, high
 
 

@@ -96,14 +96,15 @@ class Surface:
         Parameters
         ----------
         path : str or path
-            In an existing directory; what is there is replaced once the file is whole.
+            Its directory is made; what is there is replaced once the file is whole.
 
         Returns
         -------
         Path
             The file.
         """
-        file = paths.check_file("path", path, tuple(MESHES))
+        file = paths.check_suffix("path", path, tuple(MESHES))
+        file.parent.mkdir(parents=True, exist_ok=True)
         with paths.created(file) as stream:
             MESHES[file.suffix.lower()](stream, self._state(0.0, 0))
         return file

@@ -211,7 +211,11 @@ def _asked(
                 for name, ink in color.items()
             },
         )
-    if isinstance(color, str) and color not in _color.scalars(source) and (ink := _named(color)) is not None:
+    if (
+        isinstance(color, str)
+        and color not in _color.scalars(source)
+        and (ink := _named(color, "color")) is not None
+    ):
         return None, ink, {}
     if isinstance(color, (tuple, list, np.ndarray)):
         return None, rgb("color", color), {}
@@ -237,8 +241,8 @@ def _hidden(
     )
 
 
-def _named(name: str) -> Rgb | None:
-    """The colour of a name of CSS, or of ``#rrggbb``."""
+def _named(name: str, argument: str) -> Rgb | None:
+    """The colour of a name of CSS, or of ``#rrggbb``; a transparent one is refused."""
     _check.extra("PIL", "drawing needs Pillow", "movie", "pillow")
     from PIL import ImageColor
 
@@ -246,6 +250,8 @@ def _named(name: str) -> Rgb | None:
         found = ImageColor.getrgb(name)
     except ValueError:
         return None
+    if found[3:] not in ((), (255,)):
+        raise ValueError(f"{argument} = {name!r}: must be opaque, such as {EXAMPLE}")
     return (found[0], found[1], found[2])
 
 
@@ -253,7 +259,7 @@ def rgb(name: str, value: object) -> Rgb:
     """A colour: red, green and blue from 0 to 255."""
     wrong = f"{name} = {_check.shown(value)}: must be a colour such as {EXAMPLE}"
     if isinstance(value, str):
-        if (found := _named(value)) is None:
+        if (found := _named(value, name)) is None:
             raise ValueError(wrong)
         return found
     if not isinstance(value, (tuple, list, np.ndarray)):

@@ -151,6 +151,14 @@ def _mapped(
     target = camera.get("target")
     if target is not None:
         target = _check.frozen(_check.array(f"{name}['target']", target, (scene.dimension,)))
+        around = float((scene.upper - scene.lower).max()) / min(zoom, 1.0)
+        low, high = scene.lower - around, scene.upper + around
+        if not ((target >= low) & (target <= high)).all():
+            shown = _check.shown(tuple(target.tolist()))
+            raise ValueError(
+                f"{name}['target'] = {shown}: must be >= {tuple(low.tolist())} and <= {tuple(high.tolist())} [m]: the "
+                "picture would be empty"
+            )
     if "eye" in camera:
         eye = _check.array(f"{name}['eye']", camera["eye"], (3,))
         angles = _seen_from(name, eye, (scene.lower + scene.upper) / 2 if target is None else target, scene)
