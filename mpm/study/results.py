@@ -21,7 +21,7 @@ from mpm import config
 from mpm.base import _check, files, paths
 from mpm.errors import FileFormatError
 from mpm.study.calls import Record
-from mpm.study.cases import COLUMNS, Case, hash_of, scalar
+from mpm.study.cases import COLUMNS, Case, hash_of
 
 Column = npt.NDArray[Any]
 
@@ -147,12 +147,13 @@ def _fits(found: object, case: Case) -> bool:
     if not isinstance(found, dict) or not {"parameters", "results", "error"} <= found.keys():
         return False
     parameters, results, error = found["parameters"], found["results"], found["error"]
-    if not isinstance(parameters, dict) or hash_of(parameters) != case.name or not isinstance(results, dict):
+    if not isinstance(parameters, dict) or not isinstance(results, dict):
         return False
-    if not all(
-        scalar(value)[0] and not (name in COLUMNS or name in parameters) for name, value in results.items()
-    ):
+    if parameters != case.parameters and hash_of(parameters) != case.name:  # a tuple is a list there
         return False
+    for name, value in results.items():
+        if isinstance(value, (list, dict)) or name in COLUMNS or name in parameters:
+            return False
     return error is None or (
         isinstance(error, dict) and all(isinstance(error.get(name), str) for name in ("type", "message"))
     )
