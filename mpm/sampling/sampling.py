@@ -156,7 +156,10 @@ class Plan:
         if self._lattice is None:
             assert self._points is not None
             for begin in range(0, len(self._points), CHUNK):
-                yield self._points[begin : begin + CHUNK], self.each[begin : begin + CHUNK]
+                yield (
+                    self._points[begin : begin + CHUNK].copy(),
+                    self.each[begin : begin + CHUNK],
+                )  # copies are in C order
             return
         rng, done = copy.deepcopy(self._lattice.rng), 0
         for kept in self._kept:
