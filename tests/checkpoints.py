@@ -69,6 +69,13 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
         moved = mpm.shapes.Box([0.0] * dim, [0.2] * dim).rotate(0.3, **turn).scale(0.9)
         scene.add_collider(moved, contact="sticky", motion=mpm.motion.Rotation(3, **turn))
     kernel = KERNELS[variant % 3]
+    strain = {  # that rigid bodies have no use for
+        "f_update": "cayley" if variant % 5 == 2 else "linear",
+        "f_bar": variant % 5 == 3,
+        "artificial_viscosity": (0.06, 1.5) if variant % 5 in (3, 4) else None,
+        "volume": "grid-density" if variant % 7 == 3 and kernel != "linear" else "sampler",
+    }
+    strain = {} if law == "rigid" else strain
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # thin colliders
         return mpm.Simulation(
@@ -77,18 +84,15 @@ def make(dim: int, dtype: str, transfer: str, law: str, collides: bool, variant:
             transfer=transfer,
             kernel=kernel,
             gradient="bspline" if kernel == "linear" or variant % 5 == 1 else "mls",
-            f_update="cayley" if variant % 5 == 2 else "linear",
-            f_bar=variant % 5 == 3,
             dissipation=variant % 3 == 1,
             particle_collisions=("deep", "surface", "off")[variant % 3],
-            artificial_viscosity=(0.06, 1.5) if variant % 5 in (3, 4) else None,
             dtype=dtype,
             sampling="stratified",
             rng=variant,
             threads=1 + variant % 3,
             history=(1, 3, 0)[variant // 2 % 3],
             on_leave=({"x": "clamp", "y": "delete"}, "delete", "clamp", "delete")[variant % 4],
-            volume="grid-density" if variant % 7 == 3 and kernel != "linear" else "sampler",
+            **strain,
         )
 
 

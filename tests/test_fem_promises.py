@@ -351,8 +351,6 @@ def test_a_comparison_reads_like_a_history():
         both["knetic"]
     with pytest.raises(AttributeError, match=r"comparison\['kinetic'\]"):
         _ = both.kinetic
-    with pytest.raises(AttributeError, match=r"mpm\.plot\.history\(runs\) draws them"):
-        both.plot()
     with pytest.raises(AttributeError, match="did you mean 'time'"):
         _ = both.t
     assert repr(both).startswith("<Comparison of simulation, fem: kinetic at 10 times, ")

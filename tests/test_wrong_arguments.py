@@ -63,6 +63,13 @@ def moved(sim):
     return twin
 
 
+def boulder():
+    """A simulation with a rigid body."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(S.Ball((0.5, 0.5), 0.2), M.Rigid(density=1), name="boulder")
+    return mpm.Simulation(scene, dx=0.25, threads=1)
+
+
 # fmt: off
 # What has a live simulation in its hands.
 METHODS = {
@@ -91,6 +98,7 @@ METHODS = {
     "Simulation.equilibrate": (lambda c, **k: c.sim.equilibrate(**k), {},
                                {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
+    "Simulation.rigid": (lambda c, **k: boulder().rigid(**k), {"body": "boulder"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
     "Simulation.interpolate": (lambda c, **k: c.sim.interpolate(**k), {"name": "v", "points": [(0.5, 0.5)]},
                                {"name": [*NAME, "presure", "grad"], "points": ROWS}),

@@ -14,6 +14,7 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.errors import ConvergenceError
 from mpm.materials.laws import Material, wrong_material
+from mpm.materials.userlaws import UserLaw
 from mpm.point.driver import law_of
 
 
@@ -159,6 +160,8 @@ def _names(material: Material, parameters: object) -> list[str]:
 
 def _known(material: Material) -> list[str]:
     """Names of what can be fitted: numbers that the class of the material, or of its hardening, takes."""
+    if isinstance(material, UserLaw):
+        return list(material.constants)
     flags = {row["name"] for row in material._row["parameters"] if row["unit"] == "flag"}
     known = []
     for field in fields(cast(Any, material)):
@@ -176,12 +179,16 @@ def _is_number(value: object) -> bool:
 
 
 def _value(material: Material, name: str) -> float:
+    if isinstance(material, UserLaw):
+        return material.constants[name]
     owner, _, inner = name.partition(".")
     return float(getattr(getattr(material, owner), inner)) if inner else float(getattr(material, owner))
 
 
 def _changed(material: Material, values: dict[str, float]) -> Material:
     """A copy with other values, by the names of `_known`."""
+    if isinstance(material, UserLaw):
+        return material._replaced(values)
     outer = {name: value for name, value in values.items() if "." not in name}
     for name, value in values.items():
         owner, _, inner = name.partition(".")

@@ -22,10 +22,8 @@ SCALARS = {*derived.NAMES, *(n for n, row in fieldtable.KNOWN.items() if row["ra
     "stress"
 }
 NUMBERS = ("material", "id")  # labels, not quantities
-LARGEST, CLOSEST = (
-    1e37,
-    1e-30,
-)  # of the ends of a scale, and how close they are: single precision holds 255 / width
+# Of the ends of a scale, and how close they may be: single precision holds 255 / width.
+LARGEST, CLOSEST = 1e37, 1e-30
 # A few detached particles must not stretch the scale: it omits values beyond the 1st and the 99.5th percentile by more
 # than half the width between them.
 TAILS, APART = (1.0, 99.5), 0.5
@@ -71,7 +69,8 @@ def values(state: State, color: str) -> npt.NDArray[Any]:
 def label(source: Source, color: str) -> str:
     """What stands beside the colour bar."""
     name, unit = derived.NAMES.get(color) or (color, source._units.get(color, ""))
-    unit = per_depth(unit, source.dimension)
+    if color in derived.NAMES or color in fieldtable.KNOWN:  # a field of a user keeps its unit
+        unit = per_depth(unit, source.dimension)
     return f"{name} [{unit}]" if unit not in ("", "1") else name
 
 
