@@ -370,7 +370,8 @@ static void hold(const mpm_simulation *simulation, const mpm_rigid_node *node, d
     const mpm_boundary *boundary = &simulation->boundary;
     const mpm_image_node *image = image_of(&simulation->grid, (int32_t)node->block, (int)node->node);
     mpm_faces faces = {.walls = settings->walls};
-    mpm_contact_point point = {.mass = node->mass, .flips = node->flips, .planes = node->planes};
+    mpm_contact_point point = {
+        .mass = node->mass, .cell = settings->dx, .flips = node->flips, .planes = node->planes};
     mpm_block_report *report = &simulation->look.blocks[node->block];
     int64_t at[3], own[3];
     place_of(point.x, at, simulation, (int32_t)node->block, (int)node->node, image);
