@@ -32,6 +32,7 @@ from wrong_arguments import (
     FIELDS,
     FILE,
     FLAG,
+    INF,
     INTO,
     LIMITS,
     NAME,
@@ -98,6 +99,9 @@ METHODS = {
     "Simulation.equilibrate": (lambda c, **k: c.sim.equilibrate(**k), {},
                                {"increments": [*COUNT, 10**5], "tolerance": [*POSITIVE, 1e-9, 0.2]}),
     "Simulation.rows": (lambda c, **k: c.sim.rows(**k), {"body": "taken"}, {"body": NAME}),
+    "Simulation.set": (lambda c, **k: c.sim.set(**k), {"name": "gravity", "value": (0, -1)}, {"name": NAME}),
+    "Simulation.set of gravity": (lambda c, **k: c.sim.set("gravity", **k), {"value": (0, -1)},
+                                  {"value": [None, "down", {}, 3, (1, 2, 3), (0, NAN), (INF, 0)]}),
     "Simulation.rigid": (lambda c, **k: boulder().rigid(**k), {"body": "boulder"}, {"body": NAME}),
     "Simulation.compute": (lambda c, **k: c.sim.compute(**k), {"name": "speed"}, {"name": [*NAME, "presure", "x"]}),
     "Simulation.interpolate": (lambda c, **k: c.sim.interpolate(**k), {"name": "v", "points": [(0.5, 0.5)]},
@@ -170,6 +174,7 @@ METHODS |= {
     for title in (
         *("Simulation.run", "Simulation.step", "Simulation.frames", "Simulation.plot", "Simulation.movie"),
         *("Simulation.record", "Simulation.save", "Simulation.threads", "Simulation.rows"),
+        *("Simulation.set", "Simulation.set of gravity"),
         "Simulation.collider_distance",
     )
 }
@@ -193,6 +198,7 @@ METHODS |= {
     for title in (
         *("Simulation.run", "Simulation.step", "Simulation.frames", "Simulation.plot", "Simulation.movie"),
         *("Simulation.record", "Simulation.save", "Simulation.threads", "Simulation.rows"),
+        *("Simulation.set", "Simulation.set of gravity"),
         "Simulation.collider_distance",
     )
 }
@@ -213,6 +219,7 @@ METHODS["sph.Simulation.add"] = (
 )
 MUST_BE_NAMED_OTHERWISE = {
     "Particles.__getitem__": "field",
+    **dict.fromkeys((f"{room}Simulation.set of gravity" for room in ("", "fem.", "sph.")), "gravity"),
     "Particles.__setitem__": r"(v|field)",  # the field is what the user has written, not the methods' parameters
 }
 
