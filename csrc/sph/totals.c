@@ -104,7 +104,8 @@ double mpm_sph_totals_tolerance(const mpm_sph *sph)
     const double round_off = calm * mass * sph->wave_speed * sph->wave_speed;
     double potential = mass * m->lowest; /* above the lowest particle */
     for (int a = 0; a < sph->settings.dim; a++)
-        potential -= sph->settings.gravity[a] * m->mass_moment[a];
+        if (!mpm_walls_periodic(sph->boundary.walls, a))
+            potential -= sph->settings.gravity[a] * m->mass_moment[a];
     return EXACT * (m->kinetic + fmax(m->elastic, 0) + fmax(potential, 0) + round_off);
 }
 

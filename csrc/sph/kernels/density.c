@@ -80,7 +80,8 @@ static void measure_fluid(const mpm_sph_pass *pass, const mpm_sph_tile *tile, co
     }
     wide fall = wide_set(0);
     for (int a = 0; a < DIM; a++)
-        fall = wide_fma(wide_set((real)pass->gravity[a]), x[a], fall);
+        if (!mpm_walls_periodic(pass->boundary->walls, a)) /* along these, gravity has no potential */
+            fall = wide_fma(wide_set((real)pass->gravity[a]), x[a], fall);
     const double lowest = wide_largest(fall);
     measure->lowest = lowest > measure->lowest ? lowest : measure->lowest;
     measure->kinetic += 0.5 * pass->mass * wide_sum(valid * v2);
