@@ -450,22 +450,6 @@ static void add_own(const mpm_simulation *simulation, const mpm_rigid_state *bod
     measure->kinetic += 0.5 * mpm_dot3(L, spin);
 }
 
-void mpm_rigid_measure_moved(const mpm_simulation *simulation, mpm_measure *measure)
-{
-    for (size_t b = 0; simulation->has_rigid && b < simulation->world.bodies; b++) {
-        const mpm_rigid_state *body = &simulation->world.body[b];
-        const mpm_rigid_body *motion = &simulation->rigid[body->material];
-        double Q[3][3];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) {
-                Q[i][j] = body->rotation[i][j];
-                for (int k = 0; k < 3; k++)
-                    Q[i][j] += motion->turn[i][k] * body->rotation[k][j];
-            }
-        add_own(simulation, body, Q, motion->spin, measure);
-    }
-}
-
 void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure)
 {
     if (!simulation->has_rigid)

@@ -17,7 +17,6 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
 /* Finds how the bodies move in the step, before G2P, and raises `travel`. Returns why the step cannot be taken. */
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel);
 
-/* Adds to a measure the inertia that bodies have beside that of their particles as points: after the motion that
- * mpm_rigid_move has found, or in the present state. */
-void mpm_rigid_measure_moved(const mpm_simulation *simulation, mpm_measure *measure);
+/* Adds to the measure of the present state what comes of the inertia that bodies have beside that of their particles as
+ * points. */
 void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure);

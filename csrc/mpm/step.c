@@ -120,7 +120,7 @@ static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
     mpm_measure measure = simulation->stage.scattered
                               ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
                               : mpm_sweeps_g2p(simulation, step->dt);
-    mpm_rigid_measure_moved(simulation, &measure);
+    mpm_rigid_measure(simulation, &measure); /* from what particles store, as after a load */
     mpm_synchronize_defer(simulation, simulation->stage.scattered);
     return measure;
 }
