@@ -244,6 +244,26 @@ def test_bodies_of_one_material_change_together():
     assert not mpm.diff(sim, copy.copy(sim))
 
 
+def test_a_body_without_particles_keeps_no_file_from_opening(tmp_path, monkeypatch):
+    scene = mpm.Scene((0, 0), (1, 1))
+    water = mpm.materials.Fluid(bulk_modulus=1e5, density=1000)
+    scene.add(mpm.shapes.Box((0.1, 0.1), (0.3, 0.3)), water, name="p")
+    scene.add(mpm.shapes.Box((0.6, 0.1), (0.8, 0.3)), water, name="q")
+    for older in (False, True):  # an older version kept the material that the empty body had
+        sim = mpm.Simulation(scene, dx=1 / 16)
+        sim.step(2)
+        sim.particles.delete(sim.particles.x[:, 0] < 0.5)
+        if older:
+            monkeypatch.setattr(type(sim), "_forget_empty", lambda self: None)
+        sim.set("q.viscosity", 5.0)
+        sim.save(tmp_path / "a.mpm")
+        loaded = mpm.load(tmp_path / "a.mpm")
+        assert loaded.rows("p") == slice(0, 0) and loaded.materials[0].viscosity == 5
+        for one in (sim, loaded):
+            one.step(2)
+        assert (sim.particles.x == loaded.particles.x).all()
+
+
 @each("suffix", (".vtkhdf", ".bgeo"))
 def test_a_recording_has_the_changes_of_its_run(suffix, tmp_path):
     if suffix == ".vtkhdf":

@@ -137,6 +137,7 @@ class MaterialPoints(Populated, abstract=True):
         before = self._materials[index]
         self._materials[index] = material
         self._indices = {one: k for k, one in enumerate(self._materials)}
+        self._forget_empty()  # no index tells whether this was their material
         numbers = self._material_of_bodies()
         for k, part in enumerate(self._parts):
             if isinstance(part, Part) and numbers.get(part.name) == index and part.body.material == before:

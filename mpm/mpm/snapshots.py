@@ -103,7 +103,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
         numerics=numerics.Numerics.restored(scene, options),
         rng=generators.restore(tree["rng"], reader),
         materials=materials,
-        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials)),
+        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials, state["id"])),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
@@ -122,7 +122,7 @@ def _state(clock: Tree, state: Arrays) -> Arrays:
 
 
 def _parts(
-    entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...]
+    entries: list[Any], reader: Reader, scene: Scene, materials: tuple[Material, ...], ids: Array
 ) -> Iterator[Part | Gone]:
     taken: set[str] = set()
     next_id = 0
@@ -136,8 +136,6 @@ def _parts(
         body: Body = _which(
             given["body"], scene.bodies, lambda tree: reader.body(tree, scene.dimension, taken)
         )
-        if body.material not in materials:
-            raise ValueError(f"the material of {_check.shown(body.name)} is not among the materials")
         taken.add(body.name)
         part = Part(
             body,
@@ -147,7 +145,12 @@ def _parts(
             _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # missing in older files
         )
         next_id = part.first_id + part.particles
-        yield part
+        if body.material in materials:
+            yield part
+        elif ((ids >= part.first_id) & (ids < next_id)).any():
+            raise ValueError(f"the material of {_check.shown(body.name)} is not among the materials")
+        else:  # an older version kept the former material of a body without particles
+            yield Gone(body.name, part.first_id)
 
 
 def _field(entry: object) -> fieldtable.Row:

@@ -170,6 +170,10 @@ class Populated(SolverBase, abstract=True):
             if self._core.particles > particles:  # an interrupt after they were added
                 self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
+        self._forget_empty()
+
+    def _forget_empty(self) -> None:
+        """Keep only the name of bodies without particles."""
         for index, left in enumerate(self._lefts()):
             if not left:
                 part = self._parts[index]
