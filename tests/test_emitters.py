@@ -75,6 +75,28 @@ def test_pieces_files_and_copies_change_nothing(method, tmp_path):
 
 
 @methods
+@pytest.mark.parametrize("name", ["body", "jet 0"])
+def test_later_fillings_have_what_was_set(method, name, tmp_path):
+    given = scene()
+    other = materials.Fluid(bulk_modulus=3e5, density=1000)
+    if method == "mpm":
+        given.add_emitter(shapes.Ball((0.7, 0.7), 0.1), other, velocity=(0, -1), start=0.2)
+        sim = mpm.Simulation(given, dx=1 / 16)
+    else:
+        sim = mpm.sph.Simulation(given, spacing=1 / 16)
+    sim.step(3)
+    sim.set(f"{name}.viscosity", 5.0)
+    sim.save(tmp_path / "a.mpm")
+    for one in (sim, mpm.load(tmp_path / "a.mpm"), copy.copy(sim)):
+        one.run(0.15)
+        assert one.rows("jet 1").stop > one.rows("jet 1").start and one.parameters["body.viscosity"] == 5
+        assert [m.viscosity for m in one.materials] == [5] and one.scene.emitters[0].material.viscosity == 5
+        assert one.scene.emitters[1:] == () or one.scene.emitters[1].material == other
+        assert one.state_hash() == sim.state_hash()
+    assert given.emitters[0].material.viscosity == 0
+
+
+@methods
 def test_a_scene_may_start_empty(method):
     made = mpm.Scene((0, 0), (1, 1), walls="separate", body_force=lambda x, t: 0 * x)
     made.add_emitter(shapes.Box((0.25, 0.5), (0.5, 0.75)), WATER, velocity=(0.0, -2.0), start=0.02, rate=0.25)

@@ -221,12 +221,16 @@ def _parameter(sim: Any, name: str, what: str, indices: list[int]) -> Parameter:
 
 
 def _put_material(sim: Any, index: int, material: Material) -> None:
-    """Give the bodies of an index other parameters of their law."""
+    """Give the bodies of an index, and the emitters of their material, other parameters of their law."""
     bodies = {body for body, number in sim._material_of_bodies().items() if number == index}
     sim._core.set_material(index, *material._core_arguments)
     scene, renewed = _changed(sim), dict[str, Body]()
     for k, body in enumerate(scene._bodies):
         if body.name in bodies:
             scene._bodies[k] = renewed[body.name] = replace(body, material=material)
+    scene._emitters = [
+        replace(one, material=material) if sim._is_material(index, one.material) else one
+        for one in scene._emitters
+    ]
     sim._scene = scene
     sim._take_material(index, material, renewed)

@@ -492,8 +492,8 @@ class SolverBase(Run, Collides):
 
             - ``"gravity"`` (d,) [m/s²], or a component, ``"gravity.y"``; a gravity that is a function acts besides;
             - a parameter of a body's material, ``"slope.cohesion"``, ``"left, right.E"`` of bodies that have one
-              material, or ``"body.E"`` for every body. Not the density, nor what varies over the body or is in the
-              state of its particles;
+              material, or ``"body.E"`` for every body. Later fillings of emitters of that material have it too. Not
+              the density, nor what varies over the body or is in the state of its particles;
             - the friction of a wall or collider that may have it, ``"y-.friction"``, ``"walls.friction"``,
               ``"plow.friction"``;
             - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s],
@@ -520,6 +520,10 @@ class SolverBase(Run, Collides):
     def _material(self, index: int) -> Material:
         """A material as bodies have it."""
         return self.materials[index]
+
+    def _is_material(self, index: int, material: Material) -> bool:
+        """Whether a new body of a material gets this index."""
+        return self._material(index) == material
 
     def _admit_material(self, material: Material) -> None:
         """Raise for parameters that it cannot have."""

@@ -481,6 +481,9 @@ class Simulation(Populated, Solver, kind="sph"):
     def _material(self, index: int) -> Material:
         return self._fluid
 
+    def _is_material(self, index: int, material: Material) -> bool:
+        return True  # there is one fluid
+
     def _take_material(self, index: int, material: Material, bodies: Mapping[str, _scene.Body]) -> None:
         before = repr(self.materials[0])
         self._fluid = cast(Fluid, material)
