@@ -499,14 +499,19 @@ class Velocities(Motion):
         return None
 
     @classmethod
-    def _speeds(cls, motion: Motion | None, dimension: int) -> tuple[FloatArray, float | None] | None:
-        """The last velocity, and the last angular velocity if it turns; None of a motion whose speed varies."""
+    def _speeds(
+        cls, motion: Motion | None, dimension: int, time: float = np.inf
+    ) -> tuple[FloatArray, float | None] | None:
+        """The velocity from a time [s] on, and the angular velocity if it turns; None of a motion whose speed
+        varies otherwise than from time to time."""
         given = cls._of(motion, dimension)
         if given is None:
             return None
         rates = given.get("angular_velocities")
-        v = np.asarray(given["velocities"][-1]) if len(given["velocities"]) else np.zeros(dimension)
-        return v, None if rates is None else float(rates[-1])
+        k = int(np.searchsorted(given["times"], time, side="right")) - 1
+        if k < 0:
+            return np.zeros(dimension), None if rates is None else 0.0
+        return np.asarray(given["velocities"][k]), None if rates is None else float(rates[k])
 
     @classmethod
     def _changed(
@@ -517,9 +522,9 @@ class Velocities(Motion):
         rate: float | None,
         dimension: int,
     ) -> Velocities:
-        """A motion at constant speeds that gets another velocity or angular velocity at a time [s], not before the
-        last change."""
-        given, speeds = cls._of(motion, dimension), cls._speeds(motion, dimension)
+        """A motion that gets another velocity or angular velocity at a time [s] and keeps it: changes at this time
+        or later are dropped."""
+        given, speeds = cls._of(motion, dimension), cls._speeds(motion, dimension, time)
         assert given is not None and speeds is not None
         now = [speeds[0] if velocity is None else velocity, speeds[1] if rate is None else rate]
         kept = [k for k, t in enumerate(given["times"]) if t < time]

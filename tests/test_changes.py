@@ -171,6 +171,25 @@ def test_colliders_go_on_from_where_they_are():
     assert "mpm.motion" in type(moved).__module__ and eval(repr(moved), vars(motion)) == moved
 
 
+def test_a_planned_motion_is_changed_from_its_present_speeds():
+    scene = mpm.Scene((0, 0), (2, 1))
+    soft = mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000)
+    scene.add(mpm.shapes.Box((0.2, 0.2), (0.4, 0.4)), soft)
+    plan = motion.Velocities([0.01, 0.04, 0.5], [(1, 0), (0, 2), (0, 0)], angular_velocities=[3, 4, 5])
+    scene.add_collider(mpm.shapes.Ball((1.2, 0.5), 0.15), motion=plan, name="arm")
+    sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
+    speeds = lambda: (sim.parameters["arm.velocity"], sim.parameters["arm.angular_velocity"])  # noqa: E731
+    assert speeds() == ((0, 0), 0)
+    sim.step(20)
+    assert speeds() == ((1, 0), 3)
+    sim.set("arm.angular_velocity", -1.0)
+    assert speeds() == ((1, 0), -1)
+    sim.step(30)
+    assert speeds() == ((1, 0), -1)  # the changes that were planned for later are dropped
+    moves = sim.scene.colliders[0].motion
+    assert moves.times == pytest.approx([0.01, 0.02]) and moves.angular_velocities.tolist() == [3, -1]
+
+
 @each("d", (2, 3))
 def test_velocities_are_those_given(d):
     axis = None if d == 2 else (0, 0, 1)

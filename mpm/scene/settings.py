@@ -140,7 +140,8 @@ def _changed_collider(collider: Collider, number: int, d: int, changes: Mapping[
     if speeds is None or not (new or isinstance(collider.motion, Velocities)):
         return collider
     velocity = [new.get(f"v{axis}", value) for axis, value in zip("xyz", speeds[0].tolist(), strict=False)]
-    moves = Velocities._changed(collider.motion, 0.0, np.array(velocity), new.get("turn"), d)
+    turn = new.get("turn", speeds[1])
+    moves = Velocities._changed(collider.motion, 0.0, np.array(velocity), turn, d)
     return replace(collider, motion=moves)
 
 

@@ -138,7 +138,7 @@ def _walls(sim: Any) -> dict[str, Parameter]:
 
 
 def _of_collider(sim: Any, collider: Collider) -> dict[str, Parameter]:
-    """Friction, and the speed of one that moves at constant speeds, or not at all."""
+    """Friction, and the present speed of one that moves at constant speeds, or not at all."""
     name, d, motion = collider.name, sim.dimension, collider.motion
 
     def put(made: Collider) -> None:
@@ -170,7 +170,7 @@ def _of_collider(sim: Any, collider: Collider) -> dict[str, Parameter]:
         return found
     if sim._rubs and collider.contact in FRICTIONAL:
         found[f"{name}.friction"] = Parameter(collider.friction, rub)
-    speeds = _motion.Velocities._speeds(motion, d)
+    speeds = _motion.Velocities._speeds(motion, d, sim.time)
     if speeds is None or collider.shape._only_collides or (motion is None and not sim._rubs):
         return found  # particles of SPH colliders that rest leave out those within others
     found[f"{name}.velocity"] = Parameter(tuple(speeds[0].tolist()), move)

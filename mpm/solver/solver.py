@@ -496,8 +496,9 @@ class SolverBase(Run, Collides):
               the density, nor what varies over the body or is in the state of its particles;
             - the friction of a wall or collider that may have it, ``"y-.friction"``, ``"walls.friction"``,
               ``"plow.friction"``;
-            - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s],
-              ``"drum.angular_velocity"`` [rad/s]. Its motion becomes `mpm.motion.Velocities`.
+            - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s]; of
+              one whose motion has a rotation also ``"drum.angular_velocity"`` [rad/s]. Its motion becomes
+              `mpm.motion.Velocities`, and both speeds hold from then on: later changes that its motion had are dropped.
         value : float or array_like
             In the range of the argument that it replaces.
 
