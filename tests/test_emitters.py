@@ -97,6 +97,26 @@ def test_later_fillings_have_what_was_set(method, name, tmp_path):
 
 
 @methods
+def test_no_body_has_the_name_of_a_filling(method):
+    box = shapes.Box((0.75, 0.75), (0.875, 0.875))
+    given = scene()
+    with pytest.raises(ValueError, match="name = 'jet 1': a filling of the emitter 'jet' has this name"):
+        given.add(box, WATER, name="jet 1")
+    given.add(box, WATER, name="tank 3")
+    with pytest.raises(ValueError, match="name = 'tank 3': a filling"):
+        given.add_emitter(box, WATER, velocity=(0, 1), name="tank")
+    assert len(given.bodies) == len(given.emitters) == 1
+    sim = solver(method)
+    with pytest.raises(ValueError, match="name = 'jet 2': a filling"):
+        sim.add(box, WATER, name="jet 2")
+    for name in ("jet 02", "jet two", "2"):
+        given.add(box, WATER, name=name)
+    sim.add(box, WATER, name="jet 02")
+    sim.run(0.26)
+    assert len(sim.particles.x[sim.rows("jet 2")])
+
+
+@methods
 def test_a_scene_may_start_empty(method):
     made = mpm.Scene((0, 0), (1, 1), walls="separate", body_force=lambda x, t: 0 * x)
     made.add_emitter(shapes.Box((0.25, 0.5), (0.5, 0.75)), WATER, velocity=(0.0, -2.0), start=0.02, rate=0.25)

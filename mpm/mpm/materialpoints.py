@@ -21,6 +21,7 @@ from mpm.mpm.rigidstate import RigidState, state_of
 from mpm.mpm.snapshot import Part
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import counts_inside, warn_of_counted, warn_of_particles_inside
+from mpm.scene.emitters import refuse_titles
 from mpm.shapes import Shape
 from mpm.solver.populated import Gone, Populated
 
@@ -233,6 +234,7 @@ class MaterialPoints(Populated, abstract=True):
             taken={part.name for part in self._parts},
             number=len(self._parts),
         )
+        refuse_titles(body.name, self._scene.emitters)
         state = copy.deepcopy(self._rng.bit_generator.state)
         try:
             with self._adding():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,17 @@ class Emitter:
         end = "" if self.until is None else f" to {self.until:g} s"
         unit = "m²/s" if self.shape.dimension == 2 else "m³/s"
         return f"{made_of}, {self.rate:g} {unit} with {self.velocity.tolist()} m/s from {self.start:g} s{end}"
+
+
+def refuse_titles(name: str, emitters: Iterable[Emitter]) -> None:
+    """Raise for the name of a body that a filling of an emitter has or will have."""
+    for emitter in emitters:
+        start, _, number = name.rpartition(" ")
+        if start == emitter.name and number.isdecimal() and emitter.title(int(number)) == name:
+            raise ValueError(
+                f"name = {_check.shown(name)}: a filling of the emitter {_check.shown(emitter.name)} has this name; "
+                f"must not be {emitter.name!r} with a space and a number"
+            )
 
 
 def make_emitter(

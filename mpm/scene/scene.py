@@ -20,7 +20,7 @@ from mpm.materials.varying import Varying
 from mpm.scene import walls as _walls
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
-from mpm.scene.emitters import Emitter, make_emitter
+from mpm.scene.emitters import Emitter, make_emitter, refuse_titles
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -448,7 +448,7 @@ class Scene(Collides, _check.Strict):
         until : float, optional
             No filling comes at this time or later [s], > `start`. Default: it never ends.
         name : str, optional
-            A unique name; default ``emitter0``, ``emitter1``, …
+            A unique name; default ``emitter0``, ``emitter1``, … No body may be ``NAME`` with a space and a number.
 
         Returns
         -------
@@ -474,6 +474,8 @@ class Scene(Collides, _check.Strict):
             taken={one.name for one in self._bodies} | {one.name for one in self._emitters},
             number=len(self._emitters),
         )
+        for body in self._bodies:
+            refuse_titles(body.name, [emitter])
         self._emitters.append(emitter)
         return emitter
 
@@ -533,6 +535,7 @@ class Scene(Collides, _check.Strict):
             taken={body.name for body in self._bodies},
             number=len(self._bodies),
         )
+        refuse_titles(body.name, self._emitters)
         self._bodies.append(body)
         return body
 

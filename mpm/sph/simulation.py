@@ -23,6 +23,7 @@ from mpm.sampling import sampling
 from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, warn_of_thin_or_missing
+from mpm.scene.emitters import refuse_titles
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
 from mpm.solver.populated import Gone, Populated
@@ -385,6 +386,7 @@ class Simulation(Populated, Solver, kind="sph"):
             taken={part.name for part in self._parts},
             number=len(self._parts),
         )
+        refuse_titles(body.name, self._scene.emitters)
         numerics.fluid_of([self._fluid, material])
         with self._adding():
             self._insert(body, *self._sample(self._scene, body, self._core.particles))
