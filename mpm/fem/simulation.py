@@ -178,7 +178,7 @@ class Simulation(Solver, kind="fem"):
         if spacing is None:
             chosen = replace(chosen, spacing=mean_edge(meshed.rest, meshed.nodes))
             chosen.refuse_coarse(scene)
-        self._begin(scene, chosen, materials)
+        self._begin(scene._new_run(), chosen, materials)
         volume = meshing.volumes(meshed.rest, meshed.nodes)
         mass = meshing.spread(meshed.density * volume, meshed.nodes, len(meshed.x))
         volume = meshing.spread(volume, meshed.nodes, len(meshed.x))

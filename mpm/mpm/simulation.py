@@ -300,7 +300,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
-        self._begin(scene, prepared)
+        self._begin(scene._new_run(), prepared)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):

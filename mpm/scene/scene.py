@@ -599,6 +599,12 @@ class Scene(Collides, _check.Strict):
         object.__setattr__(other, "_kept", True)
         return other
 
+    def _new_run(self) -> Scene:
+        """A copy for a simulation that begins: what was changed in another run is as given, and noted no more."""
+        other = copy.copy(self)
+        other._changes = ()
+        return other
+
     def _with_collider(self, collider: Collider) -> Scene:
         """A copy for a simulation that got one more collider."""
         other = self._kept_copy()

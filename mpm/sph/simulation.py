@@ -203,7 +203,7 @@ class Simulation(Populated, Solver, kind="sph"):
         for body in scene.bodies:
             present = sum(len(x) for _, x, _ in sampled)
             sampled.append((body, *self._sample(scene, body, present)))
-        self._begin(scene)
+        self._begin(scene._new_run())
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, scene.lower, scene.upper, self._numerics.spacing, "spacing")
         for body, x, v in sampled:
