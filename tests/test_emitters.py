@@ -117,6 +117,15 @@ def test_no_body_has_the_name_of_a_filling(method):
 
 
 @methods
+@pytest.mark.parametrize("lower", [(2.0, 2.0), (-0.1, 0.5)])
+def test_an_emitter_outside_the_domain_is_refused_before_the_run(method, lower):
+    made = mpm.Scene((0, 0), (1, 1))
+    made.add_emitter(shapes.Box(lower, np.add(lower, 0.2)), WATER, velocity=(1, 0), start=0.5)
+    with pytest.raises(ValueError, match=r"shape of 'emitter0': .* sticks out of the domain"):
+        mpm.Simulation(made, dx=1 / 16) if method == "mpm" else mpm.sph.Simulation(made, spacing=1 / 16)
+
+
+@methods
 def test_a_scene_may_start_empty(method):
     made = mpm.Scene((0, 0), (1, 1), walls="separate", body_force=lambda x, t: 0 * x)
     made.add_emitter(shapes.Box((0.25, 0.5), (0.5, 0.75)), WATER, velocity=(0.0, -2.0), start=0.02, rate=0.25)
@@ -139,6 +148,10 @@ def test_what_is_no_emitter_is_refused():
     good = {"shape": box, "material": WATER, "velocity": (1, 0)}
     for change, message in (
         ({"velocity": (0, 0)}, "velocity = .*: must not be 0"),
+        ({"velocity": (1e200, 0)}, "velocity = .*: its components must be"),
+        ({"velocity": (1e-200, 0)}, "velocity = .*: must not be 0"),
+        ({"shape": box & shapes.Box((0.6, 0), (1, 0.4))}, "shape = .*: is empty; must have a volume > 0"),
+        ({"shape": box - shapes.Box((0, 0), (1, 1))}, "shape = .*: is empty"),
         ({"rate": 1.0}, r"rate = 1: must be <= 0\.25"),
         ({"until": 0.0}, "until = 0.0: must be > 0"),
         ({"name": "pool"}, "name = 'pool': already the name"),

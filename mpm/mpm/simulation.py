@@ -27,7 +27,7 @@ from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format
 from mpm.solver.particles import NOT_KEPT, no_owner
-from mpm.solver.populated import Gone
+from mpm.solver.populated import Gone, refuse_emitters_outside
 from mpm.solver.stepping import StableDt
 
 if TYPE_CHECKING:
@@ -296,6 +296,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
         _refuse_useless_restitution(scene, scene._filling)
+        refuse_emitters_outside(scene, self._numerics.dx)
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx

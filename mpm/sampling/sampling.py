@@ -238,7 +238,7 @@ def plan(
     cells = np.rint((domain.upper - domain.lower) / dx)
     each = dx**dim / particles_per_cell
     of_body = f" of {body!r}"
-    _refuse_outside(shape, domain, dx, of_body)
+    refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
         _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
         volume = pointvolumes.find(shape, domain.lower, dx, each)
@@ -384,7 +384,7 @@ def _cell_range(
     return first, last
 
 
-def _refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
+def refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
     """Raise ValueError if a shape of finite size has points outside the domain."""
     lower, upper = shape.bounds
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):

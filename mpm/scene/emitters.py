@@ -15,6 +15,7 @@ from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import volume_within
 
 SLACK = 1e-9  # relative: of rates and times, for rounding
+FASTEST = 1e90  # m/s, as of colliders: squares stay finite
 GONE = ", also among bodies and emitters"
 
 
@@ -94,12 +95,20 @@ def make_emitter(
     if material._row["rigid"] or material._varies:
         raise ValueError(f"material = {_check.shown(material)}: must not be rigid, nor vary over particles")
     v = _check.array("velocity", velocity, (dimension,))
-    speed = float(np.linalg.norm(v))
+    largest = float(np.abs(v).max())
+    if largest > FASTEST:
+        raise ValueError(
+            f"velocity = {v.tolist()}: its components must be >= {-FASTEST:g} and <= {FASTEST:g}"
+        )
+    speed = float(np.linalg.norm(v)) if largest > 1 / FASTEST else 0.0
     if not speed:
         raise ValueError(f"velocity = {v.tolist()}: must not be 0: the shape has to become empty")
+    volume = volume_within(shape, *shape.bounds).value
+    if not volume > 0:
+        raise ValueError(f"shape = {_check.shown(shape)}: is empty; must have a volume > 0")
     along = v / speed
     length = float(shape._support(along[None])[0] + shape._support(-along[None])[0])
-    fastest = volume_within(shape, *shape.bounds).value * speed / length
+    fastest = volume * speed / length
     if rate is None:
         flow = fastest
     else:

@@ -435,11 +435,11 @@ class Scene(Collides, _check.Strict):
         Parameters
         ----------
         shape : one of `mpm.shapes`
-            Finite, within the domain.
+            Finite, of a volume > 0, within the domain: a simulation refuses others.
         material : one of `mpm.materials`
             Neither rigid nor with parameters that vary.
         velocity : array_like, shape (d,)
-            Of the material [m/s], not 0.
+            Of the material [m/s], not 0; components of at most 1e90.
         rate : float, optional
             Volume per time [m³/s], in 2-D [m²/s], > 0; at most, and by default, the volume of the shape over the time
             in which the material leaves it.

@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
-from mpm.scene.scene import Body, make_body
+from mpm.sampling.sampling import refuse_outside
+from mpm.scene.scene import Body, Scene, make_body
+from mpm.shapes import Box
 from mpm.solver.solver import SolverBase
 
-__all__ = ["Gone", "Part", "Populated", "rows_of"]
+__all__ = ["Gone", "Part", "Populated", "refuse_emitters_outside", "rows_of"]
 
 MOST_IDS = 2**62
 LATE = 1e-12  # relative: of times, for rounding
@@ -178,6 +180,12 @@ class Populated(SolverBase, abstract=True):
             if not left:
                 part = self._parts[index]
                 self._parts[index] = Gone(part.name, part.first_id)
+
+
+def refuse_emitters_outside(scene: Scene, size: float) -> None:
+    """Raise before a run begins for emitters that cannot fill; `size` is that of cells [m]."""
+    for emitter in scene.emitters:
+        refuse_outside(emitter.shape, Box(scene.lower, scene.upper), size, f" of {emitter.name!r}")
 
 
 def rows_of(part: Part, ids: npt.NDArray[Any]) -> slice:

@@ -26,7 +26,7 @@ from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, 
 from mpm.scene.emitters import refuse_titles
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
-from mpm.solver.populated import Gone, Populated
+from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.stepping import StableDt, refuse_beyond_range
 from mpm.sph import numerics, operators
 from mpm.sph.bodies import Part, fill, parts_of, too_near
@@ -198,6 +198,7 @@ class Simulation(Populated, Solver, kind="sph"):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         self._fluid = numerics.fluid_of(list(scene._filling))
         numerics.refuse_unused(self._fluid, arguments)
+        refuse_emitters_outside(scene, self._numerics.spacing)
         self._parts = []
         sampled: list[tuple[_scene.Body, FloatArray, FloatArray]] = []
         for body in scene.bodies:
