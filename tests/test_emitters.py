@@ -125,6 +125,43 @@ def test_an_emitter_outside_the_domain_is_refused_before_the_run(method, lower):
         mpm.Simulation(made, dx=1 / 16) if method == "mpm" else mpm.sph.Simulation(made, spacing=1 / 16)
 
 
+def test_fillings_that_find_fluid_lack_its_particles_and_warn_once():
+    made = mpm.Scene((0, 0), (1, 1), walls="separate")
+    made.add(shapes.Box((0.3125, 0.25), (0.75, 0.75)), WATER, name="pool")
+    nozzle = shapes.Box((0.25, 0.375), (0.375, 0.625))
+    made.add_emitter(nozzle, WATER, velocity=(1, 0), name="jet")
+    with pytest.warns(UserWarning, match="emitter 'jet': 'jet 0' has 16 of 32 particles") as noted:
+        sim = mpm.sph.Simulation(made, spacing=1 / 32)
+        sim.particles.v[:] = 0  # the nozzle stays partly full
+        sim.run(0.13)
+    assert len(noted) == 1 and sim.rows("jet 1").stop - sim.rows("jet 1").start < 32
+
+
+def test_a_filling_without_room_is_left_out(tmp_path):
+    made = mpm.Scene((0, 0), (1, 1), walls="separate")
+    made.add(shapes.Box((0.125, 0.25), (0.75, 0.75)), WATER, name="pool")
+    made.add_emitter(
+        shapes.Box((0.25, 0.375), (0.375, 0.625)), WATER, velocity=(1, 0), start=0.01, name="jet"
+    )
+    made.add_emitter(
+        shapes.Box((0.5, 0.5), (0.5625, 0.5625)), WATER, velocity=(10, 0), start=0.03, name="fast"
+    )
+    sim = mpm.sph.Simulation(made, spacing=1 / 32)
+    count = len(sim.particles)
+    with pytest.warns(UserWarning, match="emitter 'jet': 'jet 0' has 0 of 32 particles"):
+        sim.run(0.02)
+    assert len(sim.particles) == count and sim.rows("jet 0") == slice(count, count)
+    sim.add(shapes.Box((0.875, 0.25), (0.9375, 0.3125)), WATER, name="drop")  # with the ids after 'jet 0'
+    sim.save(tmp_path / "a.mpm")
+    loaded = mpm.load(tmp_path / "a.mpm")
+    for one in (sim, loaded):
+        with pytest.warns(UserWarning, match="emitter 'fast': 'fast 0' has 0 of 4 particles") as noted:
+            one.run(0.03)  # four fillings
+        assert len(noted) == 1 and one.rows("drop") == slice(count, count + 4)
+        assert [part.name for part in one._parts[3:]] == ["fast 0", "fast 1", "fast 2", "fast 3"]
+    assert loaded.state_hash() == sim.state_hash()
+
+
 @methods
 def test_a_scene_may_start_empty(method):
     made = mpm.Scene((0, 0), (1, 1), walls="separate", body_force=lambda x, t: 0 * x)

@@ -197,11 +197,12 @@ class MaterialPoints(Populated, abstract=True):
         if self._numerics.volume == "grid-density":
             self._core.totals()
 
-    def _filled(self, body: _scene.Body, offset: FloatArray) -> None:
+    def _filled(self, body: _scene.Body, offset: FloatArray) -> int:
         with self._adding():
             sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
             self._insert(replace(sampled, x=sampled.x + offset))
             self._find_volumes()
+        return len(sampled.x)
 
     @_check.options
     def add(

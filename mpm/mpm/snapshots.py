@@ -130,7 +130,7 @@ def _parts(
         given = mapping(entry, "part")
         if gone := Gone.restored(given, taken, next_id):
             taken.add(gone.name)
-            next_id = gone.first_id + 1
+            next_id = gone.first_id
             yield gone
             continue
         body: Body = _which(

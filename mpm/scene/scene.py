@@ -429,8 +429,9 @@ class Scene(Collides, _check.Strict):
         turn on. It comes after the first whole step at or after this time, moved on by what it is late. Without a
         `rate` a filling comes when the one before has just left the shape, so that the jet has no gaps. A scene with an
         emitter needs no bodies: it may start empty. `mpm.Simulation` and `mpm.sph.Simulation` take
-        emitters; `mpm.fem.Simulation` refuses them. A wall behind an emitter must not hold on to what leaves: see
-        `Simulation.add`.
+        emitters; `mpm.fem.Simulation` refuses them. In `mpm.sph.Simulation` a filling that finds fluid or a collider
+        in its shape lacks the particles there, or all of them; the first one of an emitter warns. A wall behind an
+        emitter must not hold on to what leaves: see `Simulation.add`.
 
         Parameters
         ----------

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import refuse_outside
+from mpm.scene.emitters import Emitter
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.shapes import Box
 from mpm.solver.solver import SolverBase
@@ -104,8 +106,9 @@ class Populated(SolverBase, abstract=True):
     def _bodies(self) -> dict[str, tuple[int, int]]:
         return {part.name: (part.first_id, part.particles) for part in self._parts}
 
-    def _filled(self, body: Body, offset: FloatArray) -> None:
-        """Add a body whose particles are moved by an offset (d,) [m]; no warnings."""
+    def _filled(self, body: Body, offset: FloatArray) -> int:
+        """Add a body whose particles are moved by an offset (d,) [m], without those that find no room; return how many
+        particles it has with them. A body without particles is `Gone`."""
         raise NotImplementedError
 
     def _fillings(self) -> dict[str, int]:
@@ -143,8 +146,25 @@ class Populated(SolverBase, abstract=True):
                 )
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)
-                    self._filled(body, emitter.velocity * max(0.0, now - due))
+                    whole = self._filled(body, emitter.velocity * max(0.0, now - due))
+                if self._parts[-1].particles < whole:
+                    self._warn_of_short(emitter, number, whole)
                 number += 1
+
+    def _warn_of_short(self, emitter: Emitter, number: int, whole: int) -> None:
+        """Warn of the first filling of an emitter that finds no room for all its particles."""
+        earlier = {emitter.title(k) for k in range(number)}
+        for part, following in pairwise(self._parts):  # the ids tell how many particles a body had at first
+            if part.name in earlier and following.first_id - part.first_id < whole:
+                return
+        title, has = emitter.title(number), self._parts[-1].particles
+        warnings.warn(
+            f"emitter {emitter.name!r}: {title!r} has {has} of {whole} particles, because fluid or a collider is in "
+            "its shape; later fillings may lack particles too, without a warning; let the fluid leave it, or take a "
+            "smaller rate",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
 
     def _material_of_bodies(self) -> dict[str, int]:
         material = self.particles._copy("material")

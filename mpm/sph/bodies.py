@@ -38,7 +38,7 @@ def parts_of(entries: list[Any], counters: npt.NDArray[Any]) -> list[Part | Gone
     for entry in entries:
         given = mapping(entry, "part")
         if gone := Gone.restored(given, {other.name for other in parts}, next_id):
-            next_id = gone.first_id + 1
+            next_id = gone.first_id
             parts.append(gone)
             continue
         part = Part(

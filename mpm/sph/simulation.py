@@ -281,19 +281,19 @@ class Simulation(Populated, Solver, kind="sph"):
             raise ValueError(f"velocity: {np.abs(v).max():g} is beyond the range of {self._numerics.dtype}")
         return x, v
 
-    def _filled(self, body: _scene.Body, offset: FloatArray) -> None:
+    def _filled(self, body: _scene.Body, offset: FloatArray) -> int:
         with self._adding():
             x, v = self._sample(self._scene, body, self._core.particles)
-            self._insert(body, x + offset, v)
-            self._core.totals()
+            if self._free(body, x + offset).any():
+                self._insert(body, x + offset, v)
+                self._core.totals()
+            else:
+                self._parts.append(Gone(body.name, self._core.next_id))
+        return len(x)
 
     def _insert(self, body: _scene.Body, x: FloatArray, v: FloatArray) -> None:
         """Hand a body to the core, without points that are taken."""
-        free = np.ones(len(x), dtype=bool)
-        for placed in self._colliders:
-            free &= self._keep(body, "collider", placed.collider.name, placed.distance(x)[0] > 0)
-        near = too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
-        free &= self._keep(body, "fluid", "that is there already", ~near)
+        free = self._free(body, x)
         if not free.any():
             raise ValueError(
                 f"body {body.name!r}: all its {len(x)} points lie inside colliders or other bodies"
@@ -303,6 +303,14 @@ class Simulation(Populated, Solver, kind="sph"):
         text = replace(body, material=self.materials[0])._made_of()
         self._parts.append(Part(body.name, text, self._core.next_id, int(free.sum())))
         self._core.add_particles(np.ascontiguousarray(x[free]), np.ascontiguousarray(v[free]))
+
+    def _free(self, body: _scene.Body, x: FloatArray) -> npt.NDArray[np.bool_]:
+        """Which points are not taken; warns of the others."""
+        free = np.ones(len(x), dtype=bool)
+        for placed in self._colliders:
+            free &= self._keep(body, "collider", placed.collider.name, placed.distance(x)[0] > 0)
+        near = too_near(x, self.particles._copy("x"), CLOSEST * self._numerics.spacing)
+        return free & self._keep(body, "fluid", "that is there already", ~near)
 
     def _warn_of_crowd(self, body: str, x: FloatArray) -> None:
         """Warn of points that a user has put close together."""
