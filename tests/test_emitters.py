@@ -97,6 +97,16 @@ def test_later_fillings_have_what_was_set(method, name, tmp_path):
 
 
 @methods
+def test_settings_of_a_body_are_those_of_an_emitter_of_its_material(method):
+    given = scene()
+    given.add(shapes.Box((0.75, 0.25), (1, 0.5)), WATER, name="pool")
+    sim = mpm.Simulation(given, dx=1 / 16) if method == "mpm" else mpm.sph.Simulation(given, spacing=1 / 16)
+    again = sim._rebuilt({"material 0 viscosity": 5.0})
+    assert again.materials[0].viscosity == again.scene.emitters[0].material.viscosity == 5
+    assert len(again.materials) == 1 and given.emitters[0].material is WATER
+
+
+@methods
 def test_no_body_has_the_name_of_a_filling(method):
     box = shapes.Box((0.75, 0.75), (0.875, 0.875))
     given = scene()

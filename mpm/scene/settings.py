@@ -127,6 +127,9 @@ def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
         replace(bodysettings.changed(body, number, changes), material=materials[body.material])
         for number, body in enumerate(scene.bodies)
     ]
+    made._emitters = [
+        replace(one, material=materials.get(one.material, one.material)) for one in scene.emitters
+    ]
     return made
 
 
