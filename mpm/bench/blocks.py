@@ -57,8 +57,10 @@ def _material(law: str) -> materials.Material:
     return made(**{name: VALUES[name] for name in names if name in VALUES}, **OWN.get(law, {}))
 
 
-MATERIALS = {
-    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law) for law in laws.registry()
+MATERIALS = {  # that are transferred: rigid bodies are not
+    {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
+    for law in laws.registry()
+    if not laws.registry()[law]["rigid"]
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}
