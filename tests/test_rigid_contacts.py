@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm.shapes import Ball, Box, HalfSpace, Polygon
+from mpm.shapes import Ball, Box, DistanceGrid, HalfSpace, Polygon
 from scenes import DIMS, DTYPES
 
 STONE = mpm.materials.Rigid(density=1000, friction=0.4)
@@ -210,3 +210,32 @@ def test_a_file_without_forms_is_refused(tmp_path):
     del tree["forms"]
     with pytest.raises(ValueError, match="its rigid bodies have no surfaces"):
         snapshots.restore(tree, arrays)
+
+
+@pytest.mark.parametrize("kind", ["slope 0.6", "slope 1.3", "ellipse", "cut off"])
+def test_a_lattice_whose_values_are_not_distances_has_a_surface(kind):
+    scene, _ = sloping(2, 0, 0.4, cells=20)
+    radii = (3 * H, 1.5 * H) if kind == "ellipse" else (2.5 * H, 2.5 * H)
+    x = np.linspace(-4 * H, 4 * H, 65)
+    values = np.hypot(*np.meshgrid(x / radii[0], x / radii[1], indexing="ij")) - 1
+    values *= H * {"slope 0.6": 1.5, "slope 1.3": 3.25, "ellipse": 2, "cut off": 2.5}[kind]
+    if kind == "cut off":
+        values = values.clip(-0.05 * H, 0.05 * H)
+    low = np.array([10 * H, 4 * H])
+    scene.add(DistanceGrid(low - 4 * H, x[1] - x[0], values), STONE, name="body")
+    sim = mpm.Simulation(scene, dx=H, dt=4e-3)
+    form = sim._forms[0]
+    size = np.hypot(*((form.points[:, :2] + form.reference - low) / radii).T)
+    np.testing.assert_allclose(size, 1, atol=0.01)  # 0.002: the cells of the lattice
+    assert len(size) > 30
+    sim.run(1)
+    lowest = sim.rigid("body").position[1]
+    assert lowest == pytest.approx(radii[1], abs=0.02 * H)
+
+
+def test_a_body_without_a_surface_is_refused(monkeypatch):
+    monkeypatch.setattr("mpm.mpm.rigidbodies.LAYER", 0)
+    scene = mpm.Scene((0, 0), (8 * H, 8 * H))
+    scene.add(Ball((4 * H, 4 * H), 3 * H) - Ball((4 * H, 4 * H), H), STONE, name="ring")
+    with pytest.raises(ValueError, match=r"body 'ring': .* points of its surface .* signed distances"):
+        mpm.Simulation(scene, dx=H)

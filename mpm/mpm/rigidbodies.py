@@ -42,7 +42,7 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     else:
         shape = _within(shape, scene)
         program = describe(shape, dx)
-        at, keeper = _surface(shape, program, x, float(np.median(spacing)), dx)
+        at, keeper = _surface(shape, program, x, float(np.median(spacing)), dx, sampled.body.name)
         density = sampled.mass / sampled.volume
         if np.ptp(density) < 1e-9 * density.max():
             centre, second = _moments(shape, program, d)
@@ -154,7 +154,7 @@ def _centred(sampled: Sampled, centre: FloatArray) -> Sampled:
 
 
 def _surface(
-    shape: Shape, program: Program, x: FloatArray, s: float, dx: float
+    shape: Shape, program: Program, x: FloatArray, s: float, dx: float, name: str
 ) -> tuple[FloatArray, npt.NDArray[np.int64]]:
     """The points of a surface, in the domain's frame, and for each particle the number of the point that it keeps."""
     n, d = x.shape
@@ -167,16 +167,31 @@ def _surface(
     near = np.flatnonzero(measure(program, x)[0] > -1.05 * s - 0.5 * s * (d**0.5 - 1))
     y = (x[near, None] + corner).reshape(-1, d)
     owner = np.repeat(near, len(corner))
-    layer = np.abs(measure(program, y)[0]) < LAYER * s
-    y, owner = y[layer], owner[layer]
+    distances = _has_distances(program, y, s)
+    if distances:
+        layer = np.abs(measure(program, y)[0]) < LAYER * s
+        y, owner = y[layer], owner[layer]
+    else:
+        y, owner = _crossings(program, x, 2 * corner)
     sharp = _features(shape, s)
     y, owner = np.concatenate([sharp, y]), np.concatenate([np.full(len(sharp), -1), owner])
-    for _ in range(3):
+    for _ in range(3 if distances else 0):
         phi, normal = measure(program, y)
         y = y - phi[:, None] * normal
+    found = np.abs(measure(program, y)[0]) < 1e-3 * s
+    lost = len(found) - np.count_nonzero(found)
+    y, owner = y[found], owner[found]
+    if (
+        2 * lost >= len(found)
+        or (y.min(axis=0) > x.min(axis=0) + 0.25 * s).any()
+        or (y.max(axis=0) < x.max(axis=0) - 0.25 * s).any()
+    ):
+        raise ValueError(
+            f"body {name!r}: {lost} of {len(found)} points of its surface are not found, or they do not enclose its "
+            "particles; the values of its shape must be near to signed distances, a particle long"
+        )
     _, first = np.unique(np.rint(y / (ALIKE * s)).astype(np.int64), axis=0, return_index=True)
     first = np.sort(first)
-    first = first[np.abs(measure(program, y[first])[0]) < 1e-3 * s]
     y, owner = y[first], owner[first]
     keeper = np.zeros(n, dtype=np.int64)
     for number, (place, own) in enumerate(zip(y, owner.tolist(), strict=True), start=1):
@@ -184,6 +199,30 @@ def _surface(
         if not keeper[particle]:
             keeper[particle] = number
     return _with_cones(program, y, s, dx), keeper
+
+
+def _has_distances(program: Program, y: FloatArray, s: float) -> bool:
+    """Are the values of a shape near y (n, d) distances? Those of a lattice may have another slope."""
+    normal = measure(program, y)[1]
+    ahead, behind = (measure(program, y + sign * 0.25 * s * normal)[0] for sign in (1, -1))
+    wrong = np.abs((ahead - behind) / (0.5 * s) - 1) > 0.1
+    return len(y) > 0 and 4 * int(np.count_nonzero(wrong)) <= len(
+        y
+    )  # distances have other slopes at their ridges only
+
+
+def _crossings(program: Program, x: FloatArray, way: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Where the ways (k, d) from particles inside lead through the surface, and the particle of each place."""
+    start, owner = np.repeat(x, len(way), axis=0), np.repeat(np.arange(len(x)), len(way))
+    along = np.tile(way, (len(x), 1))
+    leaves = (measure(program, start)[0] < 0) & (measure(program, start + along)[0] >= 0)
+    start, along, owner = start[leaves], along[leaves], owner[leaves]
+    low, high = np.zeros((len(start), 1)), np.ones((len(start), 1))
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        inside = measure(program, start + middle * along)[0][:, None] < 0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return start + high * along, owner
 
 
 def _features(shape: Shape, s: float) -> FloatArray:
