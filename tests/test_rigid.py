@@ -465,14 +465,18 @@ def test_what_users_write_counts_in_the_next_step():
 
 
 def test_a_body_crosses_a_periodic_face_or_is_too_long():
-    for half, fits in ((0.2, True), (0.6, False)):
+    for half, height, fits in ((0.2, 0.1, True), (0.1, 0.6, False), (0.6, 0.1, False)):
         scene = mpm.Scene((-1, -1), (1, 1), walls={"x": "periodic"})
         scene.add(mpm.shapes.Box((-0.2, 0.7), (0.2, 0.8)), WOOD)
-        scene.add(mpm.shapes.Box((-half, -0.1), (half, 0.1)), WOOD, velocity=(3, 0), angular_velocity=2)
+        scene.add(mpm.shapes.Box((-half, -height), (half, height)), WOOD, velocity=(3, 0), angular_velocity=2)
+        if half == 0.6:
+            with pytest.raises(ValueError, match=r"'body1'.* span 1.15625 m along the periodic axis x"):
+                mpm.Simulation(scene, dx=1 / 16, dt=2e-3)
+            continue
         sim = mpm.Simulation(scene, dx=1 / 16, dt=2e-3)
-        if not fits:
+        if not fits:  # once it has turned
             with pytest.raises(mpm.InstabilityError, match=r"materials\[1\] has at least half the length"):
-                sim.step(1)
+                sim.step(300)
             continue
         before = sim.totals()
         sim.step(1000)

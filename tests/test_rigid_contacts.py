@@ -239,3 +239,14 @@ def test_a_body_without_a_surface_is_refused(monkeypatch):
     scene.add(Ball((4 * H, 4 * H), 3 * H) - Ball((4 * H, 4 * H), H), STONE, name="ring")
     with pytest.raises(ValueError, match=r"body 'ring': .* points of its surface .* signed distances"):
         mpm.Simulation(scene, dx=H)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_body_on_both_sides_of_a_periodic_face_is_refused(dim):
+    scene = mpm.Scene([0] * dim, [20 * H] * dim, walls={"x-": "periodic", "x+": "periodic"})
+    low, high = [0, *[8 * H] * (dim - 1)], [2 * H, *[12 * H] * (dim - 1)]
+    split = Box(low, high) | Box([18 * H, *low[1:]], [20 * H, *high[1:]])
+    scene.add(Box(low, high), STONE)  # beside the face: on one side
+    scene.add(split.translate([0, 4 * H, 0][:dim]), STONE, name="split")
+    with pytest.raises(ValueError, match=r"body 'split'.*1.95 m.*periodic axis x.*half the period, 1 m"):
+        mpm.Simulation(scene, dx=H)

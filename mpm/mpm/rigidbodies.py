@@ -14,6 +14,7 @@ from mpm.base._check import FloatArray
 from mpm.mpm.bodies import Sampled
 from mpm.mpm.rigidforms import NUMBERS, Form
 from mpm.scene.scene import Scene
+from mpm.scene.walls import is_periodic
 from mpm.shapes import Ball, Box, DistanceGrid, Points, Polygon, Shape
 from mpm.shapes.distances import Program, describe, measure
 from mpm.shapes.shape import _Combined, _Moved
@@ -34,6 +35,7 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     and for each of them (n,) the number of the point whose force it keeps, from 1; 0: none."""
     x, shape = sampled.x, sampled.body.shape
     n, d = x.shape
+    _refuse_long(sampled, scene)
     spacing = dx * (sampled.volume / dx**d) ** (1 / d)
     if isinstance(shape, Points):
         program = describe(_union_of_balls(x, 0.5 * spacing, dx), dx)
@@ -55,6 +57,18 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     at[:, :d] -= reference
     form = Form(program.nodes, program.numbers, reference, np.ascontiguousarray(at), float(mass.sum()), own)
     return sampled, form, keeper
+
+
+def _refuse_long(sampled: Sampled, scene: Scene) -> None:
+    """A body on both sides of a periodic face is two halves a period apart, and one as long cannot be told from it."""
+    for axis, length, period in zip(
+        "xyz", np.ptp(sampled.x, axis=0), scene.upper - scene.lower, strict=False
+    ):
+        if is_periodic(scene.walls, axis) and length >= 0.5 * period:
+            raise ValueError(
+                f"body {sampled.body.name!r} is rigid and its particles span {length:.6g} m along the periodic axis "
+                f"{axis}; must be below half the period, {0.5 * period:.6g} m, and on one side of the face"
+            )
 
 
 def _within(shape: Shape, scene: Scene) -> Shape:
