@@ -250,3 +250,32 @@ def test_a_body_on_both_sides_of_a_periodic_face_is_refused(dim):
     scene.add(split.translate([0, 4 * H, 0][:dim]), STONE, name="split")
     with pytest.raises(ValueError, match=r"body 'split'.*1.95 m.*periodic axis x.*half the period, 1 m"):
         mpm.Simulation(scene, dx=H)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_the_inertia_of_what_is_left_of_a_body_is_positive(dim):
+    """The particles of a small ball may have more inertia as points than the ball has."""
+    h = 1 / 16
+    for left in (1, 2, 3):
+        scene = mpm.Scene([0] * dim, [1] * dim, walls="separate")
+        spin = 5.0 if dim == 2 else (3, 4, 5)
+        drop = [0] * (dim - 1) + [-3]
+        scene.add(
+            Ball([0.5] * dim, 0.05 if dim == 2 else 0.07),
+            STONE,
+            velocity=drop,
+            angular_velocity=spin,
+            name="ball",
+        )
+        sim = mpm.Simulation(scene, dx=h)
+        sim.particles.delete(np.arange(len(sim.particles.x)) >= left)
+        ball, total = sim.rigid("ball"), sim.totals()
+        inertia = np.array([[ball.inertia]]) if dim == 2 else ball.inertia
+        assert np.linalg.eigvalsh(inertia).min() > 0.999 * ball.mass * h**2 / 24
+        v, w = np.array(ball.velocity), np.atleast_1d(spin)
+        assert total.kinetic == pytest.approx(0.5 * (ball.mass * v @ v + w @ inertia @ w), rel=1e-12)
+        sim.run(0.1)
+        assert sim.totals().kinetic == pytest.approx(total.kinetic, rel=1e-6)
+        sim.run(0.4)  # it meets the floor
+        assert np.isfinite(sim.particles.v).all()
+        assert sim.totals().kinetic < total.kinetic

@@ -19,6 +19,7 @@ enum { SUMS = offsetof(mpm_rigid_sums, lowest) / sizeof(mpm_sum) };
 _Static_assert(SUMS * sizeof(mpm_sum) == offsetof(mpm_rigid_sums, lowest), "the sums come first");
 
 static const double SQUARE = 1.0 / 48; /* second moment of a square or cube of half a cell [cells^2] */
+static const double LOST = 1e-6;        /* of the mass of a body: less is rounding */
 
 /* ---- sums over particles ---------------------------------------------------------------------------------------- */
 
@@ -157,9 +158,9 @@ static void find_sums(mpm_simulation *simulation, double dt)
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-/* The inertia that a body has beside that of its particles as points [kg m2]. */
+/* The inertia that a body has beside that of its particles as points, and `raised` [kg m2]. */
 static void find_own(double own[3][3], const mpm_simulation *simulation, size_t material, const double Q[3][3],
-                     double mass)
+                     double mass, double raised)
 {
     const mpm_rigid_form *form = &simulation->forms[material].form;
     const double h = simulation->settings.dx, share = form->mass > 0 ? mass / form->mass : 1;
@@ -172,7 +173,36 @@ static void find_own(double own[3][3], const mpm_simulation *simulation, size_t 
             turned[a][b] = Q[a][0] * rest[0][b] + Q[a][1] * rest[1][b] + Q[a][2] * rest[2][b];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            own[a][b] = mpm_dot3(turned[a], Q[b]);
+            own[a][b] = mpm_dot3(turned[a], Q[b]) + (a == b ? raised : 0);
+}
+
+/* The lowest eigenvalue of a symmetric matrix, by the trigonometric solution (Smith 1961). */
+static double lowest_eigenvalue(const double A[3][3])
+{
+    const double mean = (A[0][0] + A[1][1] + A[2][2]) / 3;
+    double B[3][3], size = 0, minor[3];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            B[a][b] = A[a][b] - (a == b ? mean : 0);
+            size += B[a][b] * B[a][b] / 6;
+        }
+    if (!(size > 0))
+        return mean;
+    size = sqrt(size);
+    mpm_cross3(minor, B[1], B[2]);
+    const double half = mpm_dot3(B[0], minor) / (2 * size * size * size);
+    return mean + 2 * size * cos((acos(fmax(-1, fmin(half, 1))) + 2 * acos(-1.0)) / 3);
+}
+
+/* How much the inertia has to be raised. That beside the particles as points may be negative where the particles lie
+ * farther out than the shape; of a body that has lost particles it can outweigh theirs. So the inertia of what is left
+ * is at least that of a square or cube of half a cell. */
+static double raise_inertia(const mpm_simulation *simulation, size_t material, const double inertia[3][3], double mass)
+{
+    const double h = simulation->settings.dx, least = 2 * SQUARE * h * h * mass;
+    if (!(mass < (1 - LOST) * simulation->forms[material].form.mass))
+        return 0;
+    return fmax(0, least - (simulation->settings.dim == 2 ? inertia[2][2] : lowest_eigenvalue(inertia)));
 }
 
 /* Describes a body to the solver, without contacts. */
@@ -185,22 +215,27 @@ static mpm_rigid_state describe(const mpm_simulation *simulation, size_t materia
     mpm_rigid_state state = {.material = (int)material, .mass = mpm_sum_value(&sums->mass)};
     double c[3], P[3], L[3], X[3], spin[3], moved[3], S[3][3], own[3][3];
     memcpy(state.rotation, body->rotation, sizeof state.rotation);
-    find_own(own, simulation, material, state.rotation, state.mass);
+    find_own(own, simulation, material, state.rotation, state.mass, 0);
     for (int a = 0; a < 3; a++) {
         P[a] = mpm_sum_value(&sums->momentum[a]);
         c[a] = mpm_sum_value(&sums->mass_moment[a]) / state.mass;
         X[a] = mpm_sum_value(&sums->rest_moment[a]) / state.mass;
         spin[a] = mpm_sum_value(&sums->spin[a]) / state.mass;
     }
-    mpm_cross3(moved, c, P);
-    for (int a = 0; a < 3; a++)
-        L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(own[a], spin);
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
             S[a][b] = mpm_sum_value(&sums->second_moment[a][b]) - state.mass * c[a] * c[b];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
             state.inertia[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] : 0) - S[a][b] + own[a][b];
+    state.raised = raise_inertia(simulation, material, state.inertia, state.mass);
+    for (int a = 0; a < 3; a++) {
+        own[a][a] += state.raised;
+        state.inertia[a][a] += state.raised;
+    }
+    mpm_cross3(moved, c, P);
+    for (int a = 0; a < 3; a++)
+        L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(own[a], spin);
     mpm_body_invert(state.inverse, state.inertia, settings->dim);
     mpm_multiply3(state.free + 3, state.inverse, L);
     mpm_multiply3(moved, state.rotation, X);
@@ -443,7 +478,7 @@ static void add_own(const mpm_simulation *simulation, const mpm_rigid_state *bod
                     const double spin[3], mpm_measure *measure)
 {
     double own[3][3], L[3];
-    find_own(own, simulation, (size_t)body->material, Q, body->mass);
+    find_own(own, simulation, (size_t)body->material, Q, body->mass, body->raised);
     mpm_multiply3(L, own, spin);
     for (int a = 0; a < 3; a++)
         measure->angular_momentum[a] += L[a];

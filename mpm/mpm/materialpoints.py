@@ -190,7 +190,7 @@ class MaterialPoints(Populated, abstract=True):
             for name in ("mass", "x", "v", "C", "F", "contact_force")
         )
         form = self._forms[int(p._copy("material")[rows.start])]
-        return state_of(m, x, v, C[0], F[0], force, form, period)
+        return state_of(m, x, v, C[0], F[0], force, form, period, self._numerics.dx)
 
     def _find_volumes(self) -> None:
         """Have the core compute missing volumes from the density of the grid."""

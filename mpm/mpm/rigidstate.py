@@ -11,6 +11,8 @@ from mpm.mpm.rigidforms import Form
 
 __all__ = ["RigidState", "state_of"]
 
+LOST = 1e-6  # of the mass of a body: less is rounding
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RigidState:
@@ -52,9 +54,10 @@ def state_of(
     force: FloatArray,
     form: Form,
     period: FloatArray,
+    dx: float,
 ) -> RigidState:
     """From masses (n,), places (n, d), velocities (n, d), C and F of one of the particles (d, d), and contact forces
-    (n, d); `period` (d,) [m] is 0 along axes that are not periodic."""
+    (n, d); `period` (d,) [m] is 0 along axes that are not periodic; `dx` is that of a cell [m]."""
     d = x.shape[1]
     mass = float(m.sum())
     apart = x - x[0]
@@ -65,6 +68,9 @@ def state_of(
     S, Q = np.zeros((3, 3)), np.eye(3)
     S[:d, :d], Q[:d, :d] = np.einsum("p,pi,pj", m, r, r), F
     inertia = np.eye(3) * np.trace(S) - S + Q @ form.own @ Q.T * (mass / form.mass)
+    if mass < (1 - LOST) * form.mass:  # as `raise_inertia` of csrc/mpm/rigid.c
+        lowest = inertia[2, 2] if d == 2 else np.linalg.eigvalsh(inertia)[0]
+        inertia += np.eye(3) * max(0, mass * dx**2 / 24 - lowest)
     spin = np.zeros(3)
     W = np.zeros((3, 3))
     W[:d, :d] = C
