@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm.shapes import Ball, Box, DistanceGrid, HalfSpace, Polygon
+from mpm.shapes import Ball, Box, DistanceGrid, HalfSpace, Points, Polygon
 from scenes import DIMS, DTYPES
 
 STONE = mpm.materials.Rigid(density=1000, friction=0.4)
@@ -279,3 +279,15 @@ def test_the_inertia_of_what_is_left_of_a_body_is_positive(dim):
         sim.run(0.4)  # it meets the floor
         assert np.isfinite(sim.particles.v).all()
         assert sim.totals().kinetic < total.kinetic
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_points_too_small_and_too_far_apart_are_refused(dim, monkeypatch):
+    monkeypatch.setattr(np, "full", None)  # before a lattice is made
+    x = np.random.default_rng(0).uniform(0.2, 0.8, (100, dim))
+    scene = mpm.Scene([0] * dim, [1] * dim)
+    scene.add(Points(x, volume=1e-9), STONE, name="dust")
+    with pytest.raises(
+        ValueError, match=r"body 'dust'.* a lattice of [1-9.]+e\+0[89] nodes; must be at most 3e\+07"
+    ):
+        mpm.Simulation(scene, dx=1 / 16)

@@ -27,6 +27,7 @@ NEAR = 0.02  # particle spacings: normals this near belong to a point
 ALIKE = 0.3  # particle spacings: nearer points are one
 SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
 LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
+LARGEST = 3 * 10**7  # nodes of a lattice of distances
 CELLS = {2: 200, 3: 50}  # of the quadrature of the inertia, along the longest side
 
 
@@ -38,7 +39,7 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     _refuse_long(sampled, scene)
     spacing = dx * (sampled.volume / dx**d) ** (1 / d)
     if isinstance(shape, Points):
-        program = describe(_union_of_balls(x, 0.5 * spacing, dx), dx)
+        program = describe(_union_of_balls(x, 0.5 * spacing, dx, sampled.body.name), dx)
         at, keeper = _balls(x, 0.5 * spacing), np.arange(1, n + 1)
         own = _squares(sampled.mass, spacing)
     else:
@@ -89,13 +90,20 @@ def _balls(x: FloatArray, radius: FloatArray) -> FloatArray:
     return points
 
 
-def _union_of_balls(x: FloatArray, radius: FloatArray, dx: float) -> Shape:
+def _union_of_balls(x: FloatArray, radius: FloatArray, dx: float, name: str) -> Shape:
     if len(x) <= FEW:
         return functools.reduce(operator.or_, (Ball(c, float(r)) for c, r in zip(x, radius, strict=True)))
     d, reach = x.shape[1], 4
     step = min(0.5 * dx, float(radius.max()))
     low = x.min(axis=0) - reach * step
-    count = np.ceil((x.max(axis=0) - low) / step).astype(np.int64) + reach + 1
+    ends = np.ceil((x.max(axis=0) - low) / step) + reach + 1
+    if ends.prod() > LARGEST:
+        raise ValueError(
+            f"body {name!r} is rigid, and its Points are so small and so far apart that their distance needs a lattice "
+            f"of {ends.prod():.3g} nodes; must be at most {LARGEST:.3g}: give them larger volumes (each is now at most "
+            f"a square or cube of {2 * radius.max():.3g} m), or several bodies"
+        )
+    count = ends.astype(np.int64)
     phi = np.full(count, reach * step)
     base = np.rint((x - low) / step).astype(np.int64)
     for offset in itertools.product(range(-reach, reach + 1), repeat=d):
