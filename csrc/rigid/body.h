@@ -59,6 +59,8 @@ typedef struct mpm_rigid_state {
     double (*force)[3];              /* of the contacts at its points, in the last step, then in this one [N] */
     double response[6][6], base[6], u[6], before[6]; /* of the solver: with the nodes that the body takes along, the
                                                       * inverse mass and the motion without contacts; the motion */
+    int island;                      /* the least of the bodies that contacts connect with it */
+    double work[3], rebound;         /* of an island, see `limit_rebounds` [J] */
 } mpm_rigid_state;
 
 /** Makes a deep copy of a form. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */

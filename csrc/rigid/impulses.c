@@ -15,6 +15,7 @@ static const double FREE = 1e100;      /* no velocity is too fast for a contact 
 static const double ROUNDING = 1e-14;  /* of velocities */
 static const double SHARE = 1e-10;     /* of the velocity of a fall in one step, that may be left */
 static const double JAM = 0.02;        /* what has been passed that deep is pushed hard [cells] */
+static const double WORK = 1e-9;       /* of that of all contacts: less is rounding */
 static const double HELD = 0.5;        /* material that near is held by a body that does not let it go [cells] */
 
 static double dot6(const double a[6], const double b[6])
@@ -112,9 +113,11 @@ static double half_fall(const mpm_rigid_world *world, const mpm_rigid_contact *c
 
 /* Finds the targets of both passes, while `u` is the motion without contacts. A body that strikes a surface with a
  * restitution rebounds with all contacts that it is about to touch, also with those that move away (J. J. Moreau 1988):
- * with e <= 1 that takes energy. Others wait: to stop them now would be an impact without restitution. */
-static void find_targets(mpm_rigid_world *world)
+ * without friction and with one e <= 1 that takes energy. Others wait: to stop them now would be an impact without
+ * restitution. Does anything rebound? */
+static bool find_targets(mpm_rigid_world *world)
 {
+    bool rebounds = false;
     const double fall = sqrt(mpm_dot3(world->gravity, world->gravity)), h = world->boundary->dx, dt = world->dt;
     const double slow = fmax(fmax(SLOW * dt * fall, sqrt(2 * fall * HOP * h)), LEAST * h / dt);
     for (size_t i = 0; i < world->contacts; i++) {
@@ -127,6 +130,7 @@ static void find_targets(mpm_rigid_world *world)
         const double before = approach(c, 0, world->body) - half_fall(world, c);
         if (!(c->restitution > 0 && -before > slow && c->gap + dt * before < 0))
             continue;
+        rebounds = true;
         for (size_t j = 0; j < world->contacts; j++) {
             mpm_rigid_contact *other = &world->contact[j];
             const double speed = approach(other, 0, world->body) - half_fall(world, other);
@@ -137,6 +141,7 @@ static void find_targets(mpm_rigid_world *world)
                 touches ? -other->restitution * speed + half_fall(world, other) : -FREE;
         }
     }
+    return rebounds;
 }
 
 /* One contact: normal, then friction. Returns the largest change of a velocity. */
@@ -352,6 +357,108 @@ static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
     }
 }
 
+/* ---- energy of rebounds ------------------------------------------------------------------------------------------ */
+
+static void find_islands(mpm_rigid_world *world)
+{
+    bool changed = true;
+    for (size_t b = 0; b < world->bodies; b++)
+        world->body[b].island = (int)b;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < world->contacts; i++) {
+            const mpm_rigid_contact *c = &world->contact[i];
+            if (c->b < 0 || world->body[c->a].island == world->body[c->b].island)
+                continue;
+            const int a = world->body[c->a].island, b = world->body[c->b].island;
+            world->body[c->a].island = world->body[c->b].island = a < b ? a : b;
+            changed = true;
+        }
+    }
+}
+
+/* The work of the contacts of each island, by the mean of the velocities before and after; adds the size of its terms
+ * to `scale`. Velocities at surfaces lack half a step of gravity. */
+static void find_work(mpm_rigid_world *world, int k, double *scale)
+{
+    for (size_t b = 0; b < world->bodies; b++)
+        world->body[b].work[k] = 0;
+    for (int after = 0; after < 2; after++) {
+        for (size_t b = 0; b < world->bodies; b++)
+            memcpy(world->body[b].u, world->body[b].base, sizeof world->body[b].u);
+        if (after)
+            begin_motions(world);
+        for (size_t i = 0; i < world->contacts; i++) {
+            const mpm_rigid_contact *c = &world->contact[i];
+            for (int d = 0; d < 3; d++) {
+                const double *direction = d ? c->tangent[d - 1] : c->normal;
+                const double fall = c->b >= 0 ? 0 : 0.5 * world->dt * mpm_dot3(world->gravity, direction);
+                const double part = 0.5 * c->impulse[d] * (approach(c, d, world->body) - fall);
+                world->body[world->body[c->a].island].work[k] += part;
+                *scale += fabs(part);
+            }
+        }
+    }
+}
+
+/* The share of a rebound at which contacts do no work, which is quadratic in the share. */
+static double share_of(const double work[3])
+{
+    const double bend = 2 * (work[0] - 2 * work[1] + work[2]), slope = work[2] - work[0] - bend;
+    if (!(work[0] < 0))
+        return 0;
+    /* bend s^2 + slope s + work[0] = 0, with work[0] < 0 < work[2] */
+    const double root = sqrt(fmax(slope * slope - 4 * bend * work[0], 0));
+    const double share = slope > 0 ? -2 * work[0] / (slope + root) : (root - slope) / (2 * bend);
+    return fmax(0, fmin(share, 1));
+}
+
+/* Impulses between those without rebound and those with it, which are in `warm`; share < 0: that of each island. */
+static void mix(mpm_rigid_world *world, double share)
+{
+    for (size_t i = 0; i < world->contacts; i++) {
+        mpm_rigid_contact *c = &world->contact[i];
+        const double own = share < 0 ? world->body[world->body[c->a].island].rebound : share;
+        for (int d = 0; d < 3; d++)
+            c->impulse[d] = own == 1 ? c->warm[d] : c->plain[d] + own * (c->warm[d] - c->plain[d]);
+    }
+}
+
+/* Newton's law with friction, or with several coefficients, may add energy (Kane and Levinson 1985). Where contacts of
+ * an island do work, its impulses are those between the ones without and with rebound that do none. Impulses between
+ * the two are in the same cones, and part the bodies as well. */
+static void limit_rebounds(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, double tolerance)
+{
+    bool gains = false;
+    double scale = 0;
+    find_islands(world);
+    find_work(world, 2, &scale);
+    for (size_t b = 0; b < world->bodies; b++) {
+        world->body[b].rebound = world->body[b].work[2] > WORK * scale ? 0.5 : 1;
+        gains |= world->body[b].rebound < 1;
+    }
+    if (!gains)
+        return;
+    for (size_t i = 0; i < world->contacts; i++) {
+        mpm_rigid_contact *c = &world->contact[i];
+        memcpy(c->warm, c->impulse, sizeof c->warm);
+        if (c->target[1] > -FREE)
+            c->target[1] = c->gap > 0 ? -c->gap / world->dt : 0;
+    }
+    solve_pass(world, nodes, count, 1, tolerance);
+    for (size_t i = 0; i < world->contacts; i++)
+        memcpy(world->contact[i].plain, world->contact[i].impulse, sizeof world->contact[i].plain);
+    for (int k = 0; k < 3; k++) {
+        mix(world, 0.5 * k);
+        find_work(world, k, &scale);
+    }
+    for (size_t b = 0; b < world->bodies; b++)
+        if (world->body[b].rebound < 1)
+            world->body[b].rebound = world->body[b].work[2] > 0 ? share_of(world->body[b].work) : 1;
+    mix(world, -1);
+    begin_motions(world);
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 /* Begins with the forces of the last step. Of a point with several contacts only the normal parts are known. */
@@ -410,7 +517,7 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
         warm_up(c, world);
         memcpy(c->warm, c->impulse, sizeof c->warm);
     }
-    find_targets(world);
+    const bool rebounds = find_targets(world);
     solve_pass(world, nodes, count, 0, tolerance);
     world->pushes = false;
     for (size_t i = 0; i < world->contacts; i++)
@@ -424,6 +531,8 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
             memcpy(world->contact[i].impulse, world->contact[i].warm, sizeof world->contact[i].warm);
     if (world->pushes)
         solve_pass(world, nodes, count, 1, tolerance);
+    if (rebounds)
+        limit_rebounds(world, nodes, count, tolerance);
     for (size_t i = 0; i < count; i++)
         press(&nodes[i], world->body[nodes[i].body].u, world->dt, world->boundary->dx);
     keep_forces(world);

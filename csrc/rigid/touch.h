@@ -29,6 +29,7 @@ typedef struct mpm_rigid_contact {
     double surface[3];     /* velocity of a wall or collider there [m/s] */
     double friction, restitution;
     double impulse[3], warm[3]; /* along the normal and the two tangents, on a; those to begin with [N s] */
+    double plain[3];            /* those without rebound, where rebounds are limited; `warm` then has those with it */
     /* of the solver (impulses.h) */
     double tangent[2][3], on_a[3][6], on_b[3][6], moves_a[3][6], moves_b[3][6], mass[3], target[2];
 } mpm_rigid_contact;

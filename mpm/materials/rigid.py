@@ -60,7 +60,7 @@ class Rigid(Material):
         Coulomb's coefficient, >= 0, against deformable bodies. Of two rigid bodies √(μ₁ μ₂) counts. Default 0.
     restitution : float, optional
         Newton's coefficient, from 0 to 1, of impacts of rigid bodies on each other. The larger of two counts.
-        Default 0.
+        With friction or several coefficients, bodies may rebound less, so that an impact adds no energy. Default 0.
     contact : {"separate", "slip", "bonded"}, optional
         What deformable bodies do at its surface. ``"separate"`` (the default) presses and lets go, ``"slip"`` does
         not let go of what is nearer than half a cell, and ``"bonded"`` holds it in all directions.
