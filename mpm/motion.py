@@ -140,6 +140,24 @@ def _padded(vector: FloatArray) -> tuple[float, float, float]:
     return x, y, z
 
 
+def _ascending(times: npt.ArrayLike) -> FloatArray:
+    """At least one time, each later than the one before, (k,)."""
+    t = _array("times", times, (None,))
+    if not len(t):
+        raise ValueError("times has shape (0,): must hold at least one time")
+    for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
+        raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
+    return t
+
+
+def _vectors(name: str, values: npt.ArrayLike, count: int) -> FloatArray:
+    """Vectors of the plane or of space, (count, 2) or (count, 3)."""
+    found = _array(name, values, (count, None))
+    if found.shape[1] not in (2, 3):
+        raise ValueError(f"{name} has shape {found.shape}: must be ({count}, 2) or ({count}, 3)")
+    return found
+
+
 def _vector(name: str, value: object) -> FloatArray:
     vector = _array(name, value, (None,))
     if len(vector) not in (2, 3):
@@ -326,15 +344,9 @@ class Keyframes(Motion):
     def __init__(
         self, times: npt.ArrayLike, positions: npt.ArrayLike, *, angles: npt.ArrayLike | None = None
     ) -> None:
-        t = _array("times", times, (None,))
-        if not len(t):
-            raise ValueError("times has shape (0,): must hold at least one time")
-        for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
-            raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
-        u = _array("positions", positions, (len(t), None))
+        t = _ascending(times)
+        u = _vectors("positions", positions, len(t))
         d = u.shape[1]
-        if d not in (2, 3):
-            raise ValueError(f"positions has shape {u.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
         turn = None if angles is None else _array("angles", angles, (len(t),) if d == 2 else (len(t), 3))
         self._set(times=t, positions=u, angles=turn, dimension=d)
 
@@ -454,15 +466,9 @@ class Velocities(Motion):
         about: npt.ArrayLike | None = None,
         axis: npt.ArrayLike | None = None,
     ) -> None:
-        t = _array("times", times, (None,))
-        if not len(t):
-            raise ValueError("times has shape (0,): must hold at least one time")
-        for k in np.flatnonzero(~(np.diff(t) > 0))[:1]:
-            raise ValueError(f"times[{k + 1}] = {t[k + 1]:g}: must be > times[{k}] = {t[k]:g}")
-        v = _array("velocities", velocities, (len(t), None))
+        t = _ascending(times)
+        v = _vectors("velocities", velocities, len(t))
         d = v.shape[1]
-        if d not in (2, 3):
-            raise ValueError(f"velocities has shape {v.shape}: must be ({len(t)}, 2) or ({len(t)}, 3)")
         rates = (
             None
             if angular_velocities is None
