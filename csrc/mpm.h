@@ -10,7 +10,7 @@
  *     contact/motion.h          prescribed motion
  *     contact/collider.h        bodies with prescribed motion
  *     contact/boundary.h        the domain with its walls, and the colliders
- *     run/run.h                 clock, history, health and trouble of a run of any method
+ *     run/run.h                 clock, history, health and error of a run of any method
  *     run/limit.h               bounds of the time step
  *     run/store.h               the rows of a run: fields, ids, and the views of users
  *     run/kept.h                the state of a run whose fields are kept by row, as plain arrays

@@ -16,7 +16,7 @@ FIELDS = [
 ]
 
 
-def trouble(reason, field=None, **others):
+def error(reason, field=None, **others):
     t = dict(
         reason=reason, dt=1e-3, row="node", size="spacing", subject="wheel", number=2, values=(3.0, 0.5), total=7,
         first=4, field=field,
@@ -27,7 +27,7 @@ def trouble(reason, field=None, **others):
 @pytest.mark.source
 def test_every_reason_of_the_core_has_words_and_no_other_has():
     names = set()
-    for name in ("run/trouble.c", "mpm/simulation.c", "sph/sph.c", "fem/fem.c"):
+    for name in ("run/error.c", "mpm/simulation.c", "sph/sph.c", "fem/fem.c"):
         table = re.search(r"const reasons\[\w*\] = \{(.*?)\};", (CSRC / name).read_text(), re.DOTALL)
         names |= set(re.findall(r'"(\w+)"', table[1]))
     assert names - {"no_reason"} == messages.WORDS.keys()
@@ -35,10 +35,10 @@ def test_every_reason_of_the_core_has_words_and_no_other_has():
 
 @pytest.mark.parametrize("reason", messages.WORDS)
 def test_a_message_says_when_what_and_where(reason):
-    text = messages.message(12, 0.25, trouble(reason, FIELDS[0][0]))
+    text = messages.message(12, 0.25, error(reason, FIELDS[0][0]))
     assert text.startswith("step 12, t = 0.25 s: ") and text.endswith(" (first row 4)")
     assert not re.search(r"[{}]|None|  ", text)
-    assert "(first row" not in messages.message(12, 0.25, trouble(reason, FIELDS[0][0], first=-1))
+    assert "(first row" not in messages.message(12, 0.25, error(reason, FIELDS[0][0], first=-1))
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_a_message_says_when_what_and_where(reason):
     ],
 )
 def test_a_step_that_was_not_solved_gets_choices_that_help(bits, choices):
-    text = messages.message(0, 0, trouble("not_converged", number=bits, values=(1e-9, 1e-10), first=-1))
+    text = messages.message(0, 0, error("not_converged", number=bits, values=(1e-9, 1e-10), first=-1))
     assert re.search(f"{choices}$", text), text
 
 
 @pytest.mark.parametrize(("field", "words"), FIELDS)
 def test_a_value_that_was_written_is_named_with_its_range(field, words):
-    assert f"{words} was written to 7 node(s)" in messages.message(0, 0, trouble("written_inverted", field))
+    assert f"{words} was written to 7 node(s)" in messages.message(0, 0, error("written_inverted", field))
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_value_that_was_written_is_named_with_its_range(field, words):
 )
 def test_a_state_that_a_law_does_not_have_is_named_with_its_owners(name, words):
     field = (name, 0.0, float("inf"), False, False, True)
-    assert words in messages.message(0, 0, trouble("written_not_state", field))
+    assert words in messages.message(0, 0, error("written_not_state", field))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The status that functions of the core return. `struct mpm_trouble` (run/trouble.h) describes numerical trouble.
+ * The status that functions of the core return. `struct mpm_error` (run/error.h) describes numerical errors.
  */
 #pragma once
 

@@ -102,7 +102,7 @@ mpm_store *mpm_fem_get_store(mpm_fem *fem);
 mpm_store *mpm_fem_parameters_get(mpm_fem *fem);
 const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem);
 
-/** The run: materials, colliders, steps, totals; clock, history, health and trouble (run/run.h). It takes elastic
+/** The run: materials, colliders, steps, totals; clock, history, health and error (run/run.h). It takes elastic
  *  materials that keep F. Rows stay. */
 mpm_run *mpm_fem_get_run(mpm_fem *fem);
 const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem);

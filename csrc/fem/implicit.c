@@ -329,11 +329,11 @@ mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *mot
 
 mpm_status mpm_fem_implicit_report(mpm_fem *fem, double dt)
 {
-    mpm_trouble *trouble = &fem->run.trouble;
-    mpm_trouble_note(trouble, MPM_NO_CONVERGENCE, MPM_NOT_CONVERGED, dt);
-    trouble->kind =
+    mpm_error *error = &fem->run.error;
+    mpm_error_note(error, MPM_NO_CONVERGENCE, MPM_NOT_CONVERGED, dt);
+    error->kind =
         (fem->settings.dt > 0 ? 0 : MPM_UNSOLVED_AUTOMATIC) | (fem->solver.used_up ? MPM_UNSOLVED_ITERATIONS : 0);
-    trouble->value[0] = fem->solver.residual;
-    trouble->value[1] = fem->settings.tolerance;
+    error->value[0] = fem->solver.residual;
+    error->value[1] = fem->settings.tolerance;
     return MPM_NO_CONVERGENCE;
 }

@@ -88,5 +88,5 @@ struct mpm_fem {
     void **workspaces;
     int workspace_count;
     struct fem_solver solver;
-    char element[MPM_FEM_NAME]; /* the first one in trouble */
+    char element[MPM_FEM_NAME]; /* the first one at fault */
 };

@@ -18,7 +18,7 @@
 #include "fem/state.h"
 #include "fem/sweeps.h"
 #include "fem/totals.h"
-#include "fem/trouble.h"
+#include "fem/error.h"
 #include "run/march.h"
 
 enum { MOST_HALVINGS = 12 };
@@ -31,11 +31,11 @@ static mpm_status settle(mpm_fem *fem)
         mpm_fem_sweeps_prepare(fem);
     mpm_fem_sweeps_forces(fem);
     if (fem->measure.out_of_range)
-        return mpm_fem_trouble_elements(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
+        return mpm_fem_error_elements(fem, fem->store.rows[MPM_FEM_X], MPM_FEM_OUT_OF_RANGE, fem->run.dt);
     if (!fem->measure.finite)
-        return mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
-    if (fem->measure.beyond > mpm_fem_trouble_room(fem))
-        return mpm_fem_trouble_outside(fem, fem->store.rows[MPM_FEM_X]);
+        return mpm_error_note(&fem->run.error, MPM_UNSTABLE, MPM_FEM_NOT_FINITE, fem->run.dt);
+    if (fem->measure.beyond > mpm_fem_error_room(fem))
+        return mpm_fem_error_outside(fem, fem->store.rows[MPM_FEM_X]);
     fem->settled = true;
     return MPM_OK;
 }
@@ -114,7 +114,7 @@ static mpm_reason check(mpm_fem *fem, double dt)
         return MPM_FEM_WOULD_INVERT;
     if (!fem->next.finite)
         return MPM_FEM_NOT_FINITE;
-    if (fem->next.beyond > mpm_fem_trouble_room(fem))
+    if (fem->next.beyond > mpm_fem_error_room(fem))
         return MPM_FEM_OUTSIDE;
     return stiffens(fem) ? MPM_FEM_WOULD_STIFFEN : MPM_NO_REASON;
 }
@@ -135,19 +135,19 @@ static const char *fastest_collider(const mpm_fem *fem, double *speed)
 mpm_status mpm_fem_step_report(void *self, mpm_reason reason, const mpm_step *step)
 {
     mpm_fem *fem = self;
-    mpm_trouble *trouble = &fem->run.trouble;
+    mpm_error *error = &fem->run.error;
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&fem->run, step->dt, mpm_fem_totals_bound(fem));
     if (reason == MPM_NOT_CONVERGED)
         return mpm_fem_implicit_report(fem, step->dt);
     if (reason == MPM_FEM_OUTSIDE)
-        return mpm_fem_trouble_outside(fem, fem->next_x);
+        return mpm_fem_error_outside(fem, fem->next_x);
     if (reason == MPM_FEM_WOULD_INVERT || reason == MPM_FEM_WOULD_STIFFEN)
-        return mpm_fem_trouble_elements(fem, fem->next_x, reason, step->dt);
-    mpm_trouble_note(trouble, MPM_UNSTABLE, reason, step->dt);
+        return mpm_fem_error_elements(fem, fem->next_x, reason, step->dt);
+    mpm_error_note(error, MPM_UNSTABLE, reason, step->dt);
     if (reason == MPM_COLLIDER_TOO_FAST) {
-        trouble->name = fastest_collider(fem, &trouble->value[0]);
-        trouble->value[1] = fem->settings.dt > 0 ? fem->settings.dx / trouble->value[0] : 0;
+        error->name = fastest_collider(fem, &error->value[0]);
+        error->value[1] = fem->settings.dt > 0 ? fem->settings.dx / error->value[0] : 0;
     }
     return MPM_UNSTABLE;
 }

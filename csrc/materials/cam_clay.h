@@ -152,7 +152,7 @@ NOINLINE void cam_clay_solve(const struct cam_clay *law, struct cam_clay_flow *f
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask cam_clay_return_map(const struct cam_clay *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;

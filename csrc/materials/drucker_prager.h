@@ -100,7 +100,7 @@ INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct law_state *state, wide dt,
                                       matrix velocity_gradient)
 {

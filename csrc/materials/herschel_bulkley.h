@@ -88,7 +88,7 @@ INLINE wide herschel_bulkley_drop(const struct herschel_bulkley *law, wide exces
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask herschel_bulkley_return_map(const struct herschel_bulkley *law, struct law_state *state, wide dt,
                                         matrix velocity_gradient)
 {

@@ -193,7 +193,7 @@ NOINLINE void johnson_cook_solve(const struct johnson_cook *law, const struct jo
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask johnson_cook_return_map(const struct johnson_cook *law, struct law_state *state, wide dt,
                                     matrix velocity_gradient)
 {

@@ -190,7 +190,7 @@ NOINLINE mask mohr_coulomb_yield(const struct mohr_coulomb *law, const struct he
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. Within the inner cone no lane needs a decomposition. */
+ * F keep theirs too, so that the fault stays visible. Within the inner cone no lane needs a decomposition. */
 INLINE mask mohr_coulomb_return_map(const struct mohr_coulomb *law, struct law_state *state, wide dt,
                                     matrix velocity_gradient)
 {

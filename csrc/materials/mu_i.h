@@ -68,7 +68,7 @@ INLINE struct mu_i mu_i_prepare(const struct mu_i_parameters *p)
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask mu_i_return_map(const struct mu_i *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)velocity_gradient;

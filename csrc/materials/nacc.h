@@ -181,7 +181,7 @@ INLINE wide nacc_scale(const struct nacc_trial *t)
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;

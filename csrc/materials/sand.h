@@ -88,7 +88,7 @@ NOINLINE void sand_move_far(const matrix *F, matrix *moved, wide mean, wide keep
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wide dt, matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;

@@ -60,7 +60,7 @@ INLINE struct snow snow_prepare(const struct snow_parameters *p)
 }
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
- * neighbours do not affect them. Lanes with a NaN keep theirs too, so that the trouble stays visible. */
+ * neighbours do not affect them. Lanes with a NaN keep theirs too, so that the fault stays visible. */
 NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, mask may_yield)
 {
     const struct singular trial = singular_decompose(*F);

@@ -193,7 +193,7 @@ NOINLINE void viscoelastic_relax_far(const matrix *F, const matrix *b, wide C_zz
     *change = matrix_select(far, matrix_multiply(gained, inverse), *change);
 }
 
-/* Lanes with a NaN or an inverted F keep their history, so that the trouble stays visible. */
+/* Lanes with a NaN or an inverted F keep their history, so that the fault stays visible. */
 INLINE mask viscoelastic_return_map(const struct viscoelastic *law, struct law_state *state, wide dt,
                                     matrix velocity_gradient)
 {

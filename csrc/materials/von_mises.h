@@ -130,7 +130,7 @@ NOINLINE void von_mises_move_far(const matrix *F, matrix *moved, wide keep, wide
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the trouble stays visible. */
+ * F keep theirs too, so that the fault stays visible. */
 INLINE mask von_mises_return_map(const struct von_mises *law, struct law_state *state, wide dt,
                                  matrix velocity_gradient)
 {

@@ -12,7 +12,7 @@
 #include "base/device.h"
 #include "base/reduction.h"
 #include "mpm/kernels/kernels.h"
-#include "mpm/memory/arrivals.h"
+#include "mpm/memory/binning.h"
 
 /** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
 typedef enum mpm_pass_kind {
@@ -55,7 +55,7 @@ struct mpm_backend {
 
     void (*pass)(mpm_backend *backend, const mpm_pass *pass);
 
-    /** mpm_binning_run_with; loop and pool are left to the back end. */
+    /** mpm_binning_run; loop and pool are left to the back end. */
     mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid);
 

@@ -161,7 +161,7 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *request, const mp
     mpm_binning binning = *request;
     binning.pool = cpu->pool;
     binning.loop = cpu->loop;
-    return mpm_binning_run_with(&binning, arrivals, particles, grid);
+    return mpm_binning_run(&binning, arrivals, particles, grid);
 }
 
 static void reduce(mpm_backend *backend, const mpm_reduction *reduction, void *result)

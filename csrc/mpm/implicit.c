@@ -415,7 +415,7 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
 
 /* Near the minimum, energies differ by the square of the residual, so rounding hides the energy of a residual below the
  * root of its error. */
-void mpm_implicit_report(const mpm_simulation *simulation, mpm_trouble *trouble)
+void mpm_implicit_report(const mpm_simulation *simulation, mpm_error *error)
 {
     const mpm_settings *settings = &simulation->settings;
     const mpm_solution *solution = &simulation->solver.solution;
@@ -426,10 +426,10 @@ void mpm_implicit_report(const mpm_simulation *simulation, mpm_trouble *trouble)
         least = fmin(least, newton->residual[k]);
     const bool projects = settings->projection == MPM_PROJECTION_SEMIDEFINITE;
     const bool used_up = newton->iterations == settings->max_iterations && newton->iterations < MPM_NEWTON_MOST;
-    trouble->kind = (settings->dt > 0 ? 0 : MPM_UNSOLVED_AUTOMATIC) |
+    error->kind = (settings->dt > 0 ? 0 : MPM_UNSOLVED_AUTOMATIC) |
                     (!linear && used_up ? MPM_UNSOLVED_ITERATIONS : 0) |
                     (!linear && least < sqrt(energy_rounding(settings)) ? MPM_UNSOLVED_ROUNDING : 0) |
                     (linear && solution->indefinite && !projects ? MPM_UNSOLVED_INDEFINITE : 0);
-    trouble->value[0] = least;
-    trouble->value[1] = settings->tolerance;
+    error->value[0] = least;
+    error->value[1] = settings->tolerance;
 }

@@ -39,8 +39,8 @@ void mpm_implicit_end(mpm_simulation *simulation);
  *  copies of the grid are no longer those of the P2G. */
 mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_report *report);
 
-/** Adds what is known of a step that was not solved to its trouble. */
-void mpm_implicit_report(const mpm_simulation *simulation, mpm_trouble *trouble);
+/** Adds what is known of a step that was not solved to its error. */
+void mpm_implicit_report(const mpm_simulation *simulation, mpm_error *error);
 
 /** The duration after which forces are evaluated: dt, or half of it. */
 double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt);

@@ -111,15 +111,15 @@ mpm_reason mpm_refusal_find(mpm_simulation *simulation, mpm_block_report *report
 
 mpm_status mpm_refusal_report(mpm_simulation *simulation, mpm_reason reason, const mpm_block_report *report, double dt)
 {
-    const mpm_status status = mpm_trouble_note(
-        &simulation->run.trouble, reason == MPM_NOT_CONVERGED ? MPM_NO_CONVERGENCE : MPM_UNSTABLE, reason, dt);
-    mpm_trouble *trouble = &simulation->run.trouble;
+    const mpm_status status = mpm_error_note(
+        &simulation->run.error, reason == MPM_NOT_CONVERGED ? MPM_NO_CONVERGENCE : MPM_UNSTABLE, reason, dt);
+    mpm_error *error = &simulation->run.error;
     if (reason == MPM_NOT_CONVERGED)
-        mpm_implicit_report(simulation, trouble);
+        mpm_implicit_report(simulation, error);
     if (reason == MPM_COLLIDER_TOO_FAST) {
-        trouble->name = mpm_sweeps_fastest(simulation, &trouble->value[0])->name;
+        error->name = mpm_sweeps_fastest(simulation, &error->value[0])->name;
         if (simulation->settings.dt > 0)
-            trouble->value[1] =
+            error->value[1] =
                 mpm_refusal_travel(simulation) * simulation->settings.dx / fastest_motion(simulation, report);
     }
     if (reason == MPM_GRID_NOT_FINITE && mpm_strays_of_law(simulation))

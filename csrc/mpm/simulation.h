@@ -55,7 +55,7 @@ mpm_settings mpm_settings_default(int dim);
 /** The name of the first setting that is out of its range, NULL if there is none. */
 const char *mpm_settings_flaw(const mpm_settings *settings);
 
-/** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/trouble.h). */
+/** Why a step was refused or a run ended, in addition to the reasons that all methods share (run/error.h). */
 enum {
     MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed; `name` and the rows: MPM_RESPONSE_NOT_FINITE */
     MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
@@ -113,7 +113,7 @@ mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const m
  *  soon as its first material is registered. */
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);
 
-/** The run: materials, colliders, steps, totals; clock, history, health and trouble (run/run.h). It refuses materials
+/** The run: materials, colliders, steps, totals; clock, history, health and error (run/run.h). It refuses materials
  *  without a tangent in implicit steps, and MAPPED ones in a linear solve. Removal also takes particles that have left
  *  the domain, and so does the end of a run. */
 mpm_run *mpm_simulation_get_run(mpm_simulation *simulation);

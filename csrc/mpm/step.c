@@ -106,7 +106,7 @@ mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
         return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
     const mpm_status status = mpm_refusal_report(simulation, reason, &simulation->stage.report, step->dt);
     if (reason == MPM_BODY_TOO_LONG)
-        simulation->run.trouble.kind = mpm_rigid_too_long(simulation);
+        simulation->run.error.kind = mpm_rigid_too_long(simulation);
     return status;
 }
 

@@ -29,10 +29,10 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
     mpm_particles_unmap(&simulation->particles, MPM_COLUMN_X, MPM_COLUMN_X + 1);
 }
 
-/* Adds to the trouble the particles with a flaw of one law, that of the first of them, and its name. */
+/* Adds to the error the particles with a flaw of one law, that of the first of them, and its name. */
 static void add_rows_of_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw)
 {
-    mpm_trouble *trouble = &simulation->run.trouble;
+    mpm_error *error = &simulation->run.error;
     const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
     const mpm_law *first = NULL;
     for (ptrdiff_t row = 0; row < simulation->particles.count; row++) {
@@ -43,29 +43,29 @@ static void add_rows_of_law(mpm_simulation *simulation, uint8_t *flags, enum mpm
         flags[row] = law == first ? flaw : 0;
     }
     if (first)
-        trouble->name = first->name;
-    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, flaw);
+        error->name = first->name;
+    mpm_error_add_rows(error, flags, simulation->particles.count, flaw);
 }
 
 /* Notes the particles with a flaw of one law. Is there one? */
 static bool note_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw, mpm_reason reason)
 {
-    mpm_trouble_note(&simulation->run.trouble, MPM_UNSTABLE, reason, simulation->run.dt);
+    mpm_error_note(&simulation->run.error, MPM_UNSTABLE, reason, simulation->run.dt);
     add_rows_of_law(simulation, flags, flaw);
-    return simulation->run.trouble.count > 0;
+    return simulation->run.error.count > 0;
 }
 
 /* Notes the particles whose leaving is an error, and what the first of them touches. Is there one? */
 static bool note_escaped(mpm_simulation *simulation, const uint8_t *flags)
 {
-    mpm_trouble *trouble = &simulation->run.trouble;
+    mpm_error *error = &simulation->run.error;
     double x[3] = {0};
-    mpm_trouble_note(trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, simulation->run.dt);
-    mpm_trouble_add_rows(trouble, flags, simulation->particles.count, MPM_OUTSIDE);
-    if (!trouble->count)
+    mpm_error_note(error, MPM_ESCAPED, MPM_LEFT_DOMAIN, simulation->run.dt);
+    mpm_error_add_rows(error, flags, simulation->particles.count, MPM_OUTSIDE);
+    if (!error->count)
         return false;
-    find_position(simulation, trouble->rows[0], x);
-    trouble->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
+    find_position(simulation, error->rows[0], x);
+    error->name = mpm_boundary_touched(&simulation->boundary, simulation->run.time, x);
     return true;
 }
 
@@ -78,7 +78,7 @@ static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
     const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
     mpm_sweep sweep = mpm_describe_sweep(simulation);
     sweep.particles = &mapped;
-    simulation->kernels->find_trouble(&sweep, *flags);
+    simulation->kernels->find_faults(&sweep, *flags);
     mpm_particles_unmap(particles, 0, particles->columns);
     return MPM_OK;
 }

@@ -98,7 +98,7 @@ PyObject *mpm_python_collider_distances(const mpm_boundary *boundary, Py_ssize_t
 /** (names of the snapshot's numbers, of its counters). */
 PyObject *mpm_python_snapshot_names(PyObject *module, PyObject *unused);
 
-/** Raises the exception for `status` and returns NULL; `self`, a `Core`, provides the details of its trouble. */
+/** Raises the exception for `status` and returns NULL; `self`, a `Core`, provides the details of its error. */
 PyObject *mpm_python_raise(PyObject *self, mpm_status status);
 
 /** Raises an exception of `type` in the trajectory of a system of ordinary differential equations, and returns NULL.

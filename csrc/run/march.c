@@ -39,9 +39,9 @@ void mpm_march_tick(mpm_run *run, const mpm_step *step)
 
 mpm_status mpm_march_note_bound(mpm_run *run, double dt, mpm_stable_dt bound)
 {
-    mpm_trouble_note(&run->trouble, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
-    run->trouble.kind = (int)bound.limit;
-    run->trouble.value[0] = bound.dt;
+    mpm_error_note(&run->error, MPM_UNSTABLE, MPM_DT_ABOVE_BOUND, dt);
+    run->error.kind = (int)bound.limit;
+    run->error.value[0] = bound.dt;
     return MPM_UNSTABLE;
 }
 
@@ -72,7 +72,7 @@ static mpm_status check_size(mpm_run *run, const mpm_step *step)
     if (settings->dt > 0 && !settings->allow_unstable && !(step->dt <= method->bound(run->self) * (1 + 1e-12)))
         return method->report(run->self, MPM_DT_ABOVE_BOUND, step);
     if (!(run->time + step->dt > run->time)) /* a run would never end */
-        return mpm_trouble_note(&run->trouble, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
+        return mpm_error_note(&run->error, MPM_UNSTABLE, MPM_DT_TOO_SMALL, step->dt);
     return MPM_OK;
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 #include "run/run.h"
 
-/** Takes whole steps, at least one, until the goal is reached. Updates clock, history and trouble after each. */
+/** Takes whole steps, at least one, until the goal is reached. Updates clock, history and error after each. */
 mpm_status mpm_march_towards(mpm_run *run, const mpm_goal *goal);
 
 /** Sets the time of the clock [s] from which on a poll is due. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run of any method: clock, goal, history, health, trouble, threads. A method is a struct that contains an `mpm_run`,
+ * A run of any method: clock, goal, history, health, error, threads. A method is a struct that contains an `mpm_run`,
  * and a table of functions; the Material Point Method is the first (mpm/simulation.c).
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include "run/history.h"
 #include "run/limit.h"
 #include "run/options.h"
-#include "run/trouble.h"
+#include "run/error.h"
 
 /** A run calls this every 50 ms; a non-zero result ends the run after a whole step. */
 typedef int (*mpm_poll)(void *context);
@@ -38,7 +38,7 @@ struct mpm_alteration;
 /** What a method supplies: names, and functions of its struct `self`. */
 typedef struct mpm_method {
     const char *row, *size;      /* in messages: what a row is, and what resolves the domain */
-    const char *const *reasons;  /* names of its own reasons for trouble, from MPM_REASONS on */
+    const char *const *reasons;  /* names of its own reasons for errors, from MPM_REASONS on */
     const char *const *counters; /* names of the counters of its health; NULL after the last */
     int refused;                 /* the counter of refused steps */
     const char *const *phases;   /* names of the phases whose seconds it counts; NULL after the last */
@@ -72,7 +72,7 @@ typedef struct mpm_method {
     mpm_status (*attempt)(void *self, const mpm_step *step, mpm_reason *reason);
     /** May half the step succeed where this one was refused? NULL: it may. */
     bool (*may_retry)(const void *self, const mpm_step *step, mpm_reason reason);
-    /** Notes the trouble of a refused step and returns its status. */
+    /** Notes the error of a refused step and returns its status. */
     mpm_status (*report)(void *self, mpm_reason reason, const mpm_step *step);
     /** Makes the step that was tried the present state: rows, books, clock (mpm_march_tick), record. On errors, the
      *  step is taken all the same. */
@@ -101,12 +101,12 @@ typedef struct mpm_run {
                         * of the run [s]; 0: not planned yet */
     const double *body_force; /* of a forced step: [row][dim] [m/s2]; NULL: none */
     int64_t steps;  /* taken */
-    bool suspect;   /* the last step left trouble, which a run must report before it continues */
+    bool suspect;   /* the last step left an error, which a run must report before it continues */
     double next_poll; /* [s] of mpm_clock_seconds */
     mpm_history history;
     int64_t health[MPM_MOST_COUNTERS]; /* counters, in the order of their names */
     double seconds[MPM_MOST_PHASES];   /* wall time of all runs in each phase */
-    mpm_trouble trouble;
+    mpm_error error;
 } mpm_run;
 
 /** A run that has not begun. The settings of the method must outlive it. */

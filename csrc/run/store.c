@@ -224,16 +224,16 @@ static mpm_status name_flaws(mpm_store *store, int field, const uint8_t *flaws)
     static const mpm_reason reasons[] = {
         [MPM_NOT_FINITE] = MPM_WRITTEN_NOT_FINITE, [MPM_INVERTED] = MPM_WRITTEN_INVERTED,
         [MPM_OUTSIDE] = MPM_WRITTEN_OUTSIDE, [MPM_NOT_STATE] = MPM_WRITTEN_NOT_STATE};
-    mpm_trouble *trouble = &store->run->trouble;
+    mpm_error *error = &store->run->error;
     ptrdiff_t row = 0;
     while (row < store->count && flaws[row] == MPM_FINE)
         row++;
     if (row == store->count)
         return MPM_OK;
-    mpm_trouble_note(trouble, MPM_BAD_STATE, reasons[flaws[row]], 0);
-    trouble->field = &store->fields.row[field];
-    trouble->row = store->row;
-    mpm_trouble_add_rows(trouble, flaws, store->count, flaws[row]);
+    mpm_error_note(error, MPM_BAD_STATE, reasons[flaws[row]], 0);
+    error->field = &store->fields.row[field];
+    error->row = store->row;
+    mpm_error_add_rows(error, flaws, store->count, flaws[row]);
     return flaws[row] == MPM_OUTSIDE ? MPM_ESCAPED : MPM_BAD_STATE;
 }
 
@@ -271,10 +271,10 @@ static mpm_status inspect_together(mpm_store *store, const struct written *writt
     mpm_status status = flaws ? store->method->inspect_together(store->run->self, written->rows, flaws, &words)
                               : MPM_OUT_OF_MEMORY;
     if (!status && words) {
-        status = mpm_trouble_note(&store->run->trouble, MPM_BAD_STATE, MPM_WRITTEN_TOGETHER, 0);
-        store->run->trouble.name = words;
-        store->run->trouble.row = store->row;
-        mpm_trouble_add_rows(&store->run->trouble, flaws, store->count, MPM_NOT_TOGETHER);
+        status = mpm_error_note(&store->run->error, MPM_BAD_STATE, MPM_WRITTEN_TOGETHER, 0);
+        store->run->error.name = words;
+        store->run->error.row = store->row;
+        mpm_error_add_rows(&store->run->error, flaws, store->count, MPM_NOT_TOGETHER);
     }
     mpm_memory_free(&store->run->allocator, flaws);
     return status;

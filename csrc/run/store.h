@@ -74,7 +74,7 @@ void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);
 
 /** Reads in what was written to views, after inspecting all of it. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_STATE and
- *  MPM_ESCAPED for invalid values, which the run's trouble describes; the views keep them. */
+ *  MPM_ESCAPED for invalid values, which the run's error describes; the views keep them. */
 mpm_status mpm_store_read_in(mpm_store *store);
 
 /** Marks the view of a field stale, after something else has changed the field. */

@@ -51,7 +51,7 @@ enum { MPM_SPH_X, MPM_SPH_V, MPM_SPH_J, MPM_SPH_MASS, MPM_SPH_VOLUME, MPM_SPH_MA
  *
  *  The wave limit of the lattice is between 1.72 and 1.90 h/c for both kernels and all h/spacing. */
 
-/** Why a step was refused, in addition to the reasons that all methods share (run/trouble.h). */
+/** Why a step was refused, in addition to the reasons that all methods share (run/error.h). */
 enum {
     MPM_SPH_NOT_FINITE = MPM_REASONS, /* forces overflowed */
     MPM_SPH_MOVES_TOO_FAR             /* a particle would move more than half of h in one step */
@@ -90,7 +90,7 @@ const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
 mpm_status mpm_sph_add(mpm_sph *sph, ptrdiff_t count, const double *x, const double *v);
 
 mpm_store *mpm_sph_get_store(mpm_sph *sph);
-/** The run: the fluid, colliders, steps, totals; clock, history, health and trouble (run/run.h). It takes one material,
+/** The run: the fluid, colliders, steps, totals; clock, history, health and error (run/run.h). It takes one material,
  *  an MPM_FLUID, before the first particle, and colliders that have no friction and do not deform. */
 mpm_run *mpm_sph_get_run(mpm_sph *sph);
 const mpm_sph_settings *mpm_sph_get_settings(const mpm_sph *sph);

@@ -95,8 +95,8 @@ static mpm_status return_strays(mpm_sph *sph)
     find_outside(sph, flags, count);
     mpm_status status = MPM_OK;
     if (count[FLAG_RAISE]) {
-        status = mpm_trouble_note(&sph->run.trouble, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
-        mpm_trouble_add_rows(&sph->run.trouble, flags, sph->store.count, FLAG_RAISE);
+        status = mpm_error_note(&sph->run.error, MPM_ESCAPED, MPM_LEFT_DOMAIN, sph->run.dt);
+        mpm_error_add_rows(&sph->run.error, flags, sph->store.count, FLAG_RAISE);
         sph->run.suspect = true;
     } else {
         bring_back(sph, flags);
@@ -120,14 +120,14 @@ static mpm_status find_crushed(mpm_sph *sph)
     sph->run.suspect = !(sph->measure.least_J > low);
     if (!sph->run.suspect)
         return MPM_OK;
-    mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, MPM_LEFT_RANGE, sph->run.dt);
+    mpm_error_note(&sph->run.error, MPM_UNSTABLE, MPM_LEFT_RANGE, sph->run.dt);
     mpm_sph_settle_J(sph);
     for (ptrdiff_t row = 0; row < sph->store.count; row++) {
         const uint8_t crushed = !(mpm_real_at(sph->store.rows[MPM_SPH_J], (size_t)row, sph->settings.real_size) > low);
-        const int32_t before = sph->run.trouble.row_count;
-        mpm_trouble_add_rows(&sph->run.trouble, &crushed, 1, 1);
-        if (sph->run.trouble.row_count > before)
-            sph->run.trouble.rows[before] = (int32_t)row;
+        const int32_t before = sph->run.error.row_count;
+        mpm_error_add_rows(&sph->run.error, &crushed, 1, 1);
+        if (sph->run.error.row_count > before)
+            sph->run.error.rows[before] = (int32_t)row;
     }
     return MPM_UNSTABLE;
 }
@@ -253,14 +253,14 @@ mpm_status mpm_sph_step_report(void *self, mpm_reason reason, const mpm_step *st
     mpm_sph *sph = self;
     const mpm_stable_dt bound = mpm_sph_totals_bound(sph);
     if (reason != MPM_DT_ABOVE_BOUND)
-        return mpm_trouble_note(&sph->run.trouble, MPM_UNSTABLE, reason, step->dt);
+        return mpm_error_note(&sph->run.error, MPM_UNSTABLE, reason, step->dt);
     mpm_march_note_bound(&sph->run, step->dt, bound);
     if (isfinite(sph->collider_dt)) { /* it is the bound then */
-        mpm_trouble *trouble = &sph->run.trouble;
-        trouble->reason = MPM_COLLIDER_TOO_FAST;
-        trouble->name = sph->boundary.colliders[sph->fastest].name;
-        trouble->value[0] = 0.5 * sph->pass.h / bound.dt;
-        trouble->value[1] = bound.dt;
+        mpm_error *error = &sph->run.error;
+        error->reason = MPM_COLLIDER_TOO_FAST;
+        error->name = sph->boundary.colliders[sph->fastest].name;
+        error->value[0] = 0.5 * sph->pass.h / bound.dt;
+        error->value[1] = bound.dt;
     }
     return MPM_UNSTABLE;
 }

@@ -20,8 +20,8 @@ class Field(NamedTuple):
     of_law: bool  # a state of some laws
 
 
-class Trouble(NamedTuple):
-    """Why a step was refused or a run ended (csrc/run/trouble.h); `reason` is a key of `WORDS`."""
+class Error(NamedTuple):
+    """Why a step was refused or a run ended (csrc/run/error.h); `reason` is a key of `WORDS`."""
 
     reason: str
     dt: float  # of the failed step [s]
@@ -30,7 +30,7 @@ class Trouble(NamedTuple):
     subject: str  # a collider, a law, the nodes of an element, a condition; "" if there is none
     number: int
     values: tuple[float, float]
-    total: int  # of the rows in trouble
+    total: int  # of the rows at fault
     first: int  # of these rows; -1: none is listed
     field: Field | None
 
@@ -51,9 +51,9 @@ LIMITS = (  # in the order of mpm_limit
 )
 
 
-def message(steps: int, time: float, trouble: tuple[Any, ...]) -> str:
-    """The message of an error after `steps` steps at `time` [s]; `trouble`: the members of a `Trouble`."""
-    t = Trouble._make((*trouble[:-1], trouble[-1] and Field._make(trouble[-1])))
+def message(steps: int, time: float, error: tuple[Any, ...]) -> str:
+    """The message of an error after `steps` steps at `time` [s]; `error`: the members of an `Error`."""
+    t = Error._make((*error[:-1], error[-1] and Field._make(error[-1])))
     first = "" if t.first < 0 else f" (first row {t.first})"
     return f"step {steps}, t = {time:.9g} s: {WORDS[t.reason](t)}{first}"
 
@@ -81,21 +81,21 @@ IN_SYSTEMS = {
 # ---- any method -----------------------------------------------------------------------------------------------------
 
 
-def dt_above_bound(t: Trouble) -> str:
+def dt_above_bound(t: Error) -> str:
     return (
         f"dt = {t.dt:g} s is above the stable bound {t.values[0]:g} s, set by {LIMITS[t.number]}; "
         'choose dt="auto", a smaller dt, or pass allow_unstable=True'
     )
 
 
-def dt_too_small(t: Trouble) -> str:
+def dt_too_small(t: Error) -> str:
     return (
         f"dt = {t.dt:g} s is too small to advance the time; {NOT_TAKEN}: "
         f"stiffness, viscosity, speed or gravity is too large for the {t.size} and the density"
     )
 
 
-def collider_too_fast(t: Trouble) -> str:
+def collider_too_fast(t: Error) -> str:
     speed, dt = t.values
     if dt <= 0:
         return (
@@ -108,7 +108,7 @@ def collider_too_fast(t: Trouble) -> str:
     )
 
 
-def not_converged(t: Trouble) -> str:
+def not_converged(t: Error) -> str:
     """`number` has the bits of mpm_unsolved."""
     automatic, iterations, rounding, indefinite = (bool(t.number & 2**bit) for bit in range(4))
     least, tolerance = t.values
@@ -131,7 +131,7 @@ def not_converged(t: Trouble) -> str:
     return f"the implicit step was not solved {where}{what}; {NOT_TAKEN}: choose {', '.join(choices)}{last}"
 
 
-def left_range(t: Trouble) -> str:
+def left_range(t: Error) -> str:
     law = f" '{t.subject}'" if t.subject else ""
     alone = (
         "; spray far from everything keeps its C, and its volume grows for ever: c_damping = 0.2 ends that"
@@ -145,22 +145,22 @@ def left_range(t: Trouble) -> str:
     )
 
 
-def state_not_finite(t: Trouble) -> str:
+def state_not_finite(t: Error) -> str:
     return (
         f"the return map of the law '{t.subject}' has made F or the history of {t.total} particle(s) NaN or "
         "infinite: mend the law (mpm.testing.check_law examines it), or the state by hand"
     )
 
 
-def response_not_finite(t: Trouble) -> str:
+def response_not_finite(t: Error) -> str:
     return f"{bad_response(t)}: mend the law (mpm.testing.check_law examines it), or the state by hand"
 
 
-def bad_response(t: Trouble) -> str:
+def bad_response(t: Error) -> str:
     return f"the law '{t.subject}' gives NaN or infinite numbers at {t.total} particle(s)"
 
 
-def left_domain(t: Trouble) -> str:
+def left_domain(t: Error) -> str:
     collider = f", the first one at the collider '{t.subject}'" if t.subject else ""
     return (
         f'{t.total} particle(s) left the domain{collider}; enlarge it, use on_leave="clamp" or "delete", or '
@@ -171,11 +171,11 @@ def left_domain(t: Trouble) -> str:
 # ---- written by users -----------------------------------------------------------------------------------------------
 
 
-def written_not_finite(t: Trouble) -> str:
+def written_not_finite(t: Error) -> str:
     return f"values that are not finite were written to {t.rows}; {STILL_HELD.format('them', 'them')}"
 
 
-def written_inverted(t: Trouble) -> str:
+def written_inverted(t: Error) -> str:
     assert t.field
     return f"{outside_of(t.field)} was written to {t.rows}; {STILL_HELD.format('it', 'it')}"
 
@@ -189,14 +189,14 @@ def outside_of(field: Field) -> str:
     return f"{field.name} not between {field.low:g} and {field.high:g}"
 
 
-def written_outside(t: Trouble) -> str:
+def written_outside(t: Error) -> str:
     return (
         f"positions outside the domain were written to {t.total} particle(s); "
         f'{STILL_HELD.format("them", "them")}, or use on_leave="clamp" or "delete"'
     )
 
 
-def written_not_state(t: Trouble) -> str:
+def written_not_state(t: Error) -> str:
     assert t.field
     if t.field.of_law:
         return f"{t.rows}: {owners_of(t.field.name)}"
@@ -218,7 +218,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def written_together(t: Trouble) -> str:
+def written_together(t: Error) -> str:
     return (
         f"values that do not go together were written to {t.rows}: {t.subject}; "
         f"{STILL_HELD.format('them', 'them')}"
@@ -228,23 +228,23 @@ def written_together(t: Trouble) -> str:
 # ---- the Material Point Method --------------------------------------------------------------------------------------
 
 
-def grid_not_finite(t: Trouble) -> str:
+def grid_not_finite(t: Error) -> str:
     because = f"; {bad_response(t)}" if t.total else ""
     return f"node velocities are not finite at dt = {t.dt:g} s: stresses overflow; {NOT_TAKEN}{because}"
 
 
-def grid_moves_too_far(t: Trouble) -> str:
+def grid_moves_too_far(t: Error) -> str:
     return f"a node would move more than one cell at dt = {t.dt:g} s; {NOT_TAKEN}: choose a smaller dt"
 
 
-def particle_would_invert(t: Trouble) -> str:
+def particle_would_invert(t: Error) -> str:
     return (
         f"a particle would be turned inside out at dt = {t.dt:g} s; {NOT_TAKEN}: choose a smaller dt, or look "
         "for colliding stiff bodies"
     )
 
 
-def body_too_long(t: Trouble) -> str:
+def body_too_long(t: Error) -> str:
     return (
         f"the rigid body of materials[{t.number}] has at least half the length of a periodic axis, so its "
         f"particles cannot be told from their images; {NOT_TAKEN}: lengthen the domain, or take a moving collider"
@@ -254,11 +254,11 @@ def body_too_long(t: Trouble) -> str:
 # ---- smoothed particle hydrodynamics --------------------------------------------------------------------------------
 
 
-def forces_not_finite(t: Trouble) -> str:
+def forces_not_finite(t: Error) -> str:
     return f"forces are not finite at dt = {t.dt:g} s: pressures overflow; {NOT_TAKEN}"
 
 
-def particle_moves_too_far(t: Trouble) -> str:
+def particle_moves_too_far(t: Error) -> str:
     return (
         f"a particle would move more than half the smoothing length at dt = {t.dt:g} s; {NOT_TAKEN}: choose a "
         "smaller dt, or look for particles that lie too close together"
@@ -268,24 +268,24 @@ def particle_moves_too_far(t: Trouble) -> str:
 # ---- finite elements ------------------------------------------------------------------------------------------------
 
 
-def nodes_not_finite(t: Trouble) -> str:
+def nodes_not_finite(t: Error) -> str:
     return (
         f"velocities or energies of nodes are not finite at dt = {t.dt:g} s; {NOT_TAKEN}: choose a smaller dt"
     )
 
 
-def node_moves_too_far(t: Trouble) -> str:
+def node_moves_too_far(t: Error) -> str:
     return f"a node would move farther than the size of a cell at dt = {t.dt:g} s; {NOT_TAKEN}: choose a smaller dt"
 
 
-def elements(t: Trouble) -> str:
+def elements(t: Error) -> str:
     return f"elements at {t.total} node(s), the first one with the nodes {t.subject},"
 
 
 FINITE_LAW = "one that is finite for inverted elements, such as FixedCorotated"
 
 
-def element_would_invert(t: Trouble) -> str:
+def element_would_invert(t: Error) -> str:
     fixed = t.values[0] > 0
     return (
         f"{elements(t)} would leave the range of their law at dt = {t.dt:g} s; {NOT_TAKEN}: choose "
@@ -293,28 +293,28 @@ def element_would_invert(t: Trouble) -> str:
     )
 
 
-def element_would_stiffen(t: Trouble) -> str:
+def element_would_stiffen(t: Error) -> str:
     return (
         f"the modulus of {elements(t)} would change by more than the factor {t.values[1]:g} at every dt down to "
         f"{t.dt:g} s; {NOT_TAKEN}: choose a slower impact, a stiffer law, or one that stiffens less"
     )
 
 
-def element_out_of_range(t: Trouble) -> str:
+def element_out_of_range(t: Error) -> str:
     return (
         f"{elements(t)} are crushed or turned inside out, which is beyond the range of their law: mend x of the "
         "nodes, or choose a law that is finite for inverted elements, such as FixedCorotated"
     )
 
 
-def nodes_outside(t: Trouble) -> str:
+def nodes_outside(t: Error) -> str:
     return (
         f"{t.total} node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or "
         "mend x of the nodes"
     )
 
 
-WORDS: dict[str, Callable[[Trouble], str]] = {
+WORDS: dict[str, Callable[[Error], str]] = {
     function.__name__: function
     for function in (
         *(dt_too_small, dt_above_bound, collider_too_fast, not_converged, left_range, state_not_finite),

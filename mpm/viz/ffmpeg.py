@@ -80,12 +80,12 @@ class Encoder:
         OSError
             It could not be written; an older one stays.
         """
-        trouble = self._end()
-        if trouble:
-            self._refuse(trouble)
+        error = self._end()
+        if error:
+            self._refuse(error)
 
-    def _refuse(self, trouble: str | None) -> NoReturn:
-        raise OSError(f"{self._path}: ffmpeg could not write it: {trouble or 'it has ended'}") from None
+    def _refuse(self, error: str | None) -> NoReturn:
+        raise OSError(f"{self._path}: ffmpeg could not write it: {error or 'it has ended'}") from None
 
 
 def _end(process: subprocess.Popen[bytes], file: Replacement, owner: int) -> str:

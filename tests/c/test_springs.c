@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: run/run.c run/march.c run/history.c run/trouble.c run/store.c run/view.c run/fields.c base/pool.c
+/* sources: run/run.c run/march.c run/history.c run/error.c run/store.c run/view.c run/fields.c base/pool.c
  *   base/memory.c */
 /* A method other than MPM, with a run and a store: a chain of masses on springs, integrated by symplectic Euler. Clock,
- * goal, history, health, trouble, threads, fields and views are those of every method. */
+ * goal, history, health, error, threads, fields and views are those of every method. */
 #include "check.h"
 #include "ledger.h"
 
@@ -76,9 +76,9 @@ static mpm_status look(struct springs *s)
                   hypot(x[DIM * i + 2] - x[DIM * i], x[DIM * i + 3] - x[DIM * i + 1]) > s->most;
         s->run.health[STRETCHED] += torn[i];
     }
-    mpm_trouble_note(&s->run.trouble, MPM_UNSTABLE, TORN, s->run.dt);
-    mpm_trouble_add_rows(&s->run.trouble, torn, s->store.count, 1);
-    s->run.suspect = s->run.trouble.count > 0;
+    mpm_error_note(&s->run.error, MPM_UNSTABLE, TORN, s->run.dt);
+    mpm_error_add_rows(&s->run.error, torn, s->store.count, 1);
+    s->run.suspect = s->run.error.count > 0;
     return s->run.suspect ? MPM_UNSTABLE : MPM_OK;
 }
 
@@ -110,7 +110,7 @@ static mpm_status attempt(void *self, const mpm_step *step, mpm_reason *reason)
 
 static mpm_status report(void *self, mpm_reason reason, const mpm_step *step)
 {
-    return mpm_trouble_note(&((struct springs *)self)->run.trouble, MPM_UNSTABLE, reason, step->dt);
+    return mpm_error_note(&((struct springs *)self)->run.error, MPM_UNSTABLE, reason, step->dt);
 }
 
 static mpm_status commit(void *self, const mpm_step *step)
@@ -257,8 +257,8 @@ static void trouble_is_named_until_it_is_mended(const mpm_allocator *allocator)
     start(&s, allocator, 4, 0.1, 1);
     view_of(&s, V, &view)[2 * DIM] = 1e4; /* away from the second, towards the last */
     assert(run(&s, 9, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.steps == 1);
-    assert(s.run.trouble.reason == TORN && s.run.trouble.dt == 1e-3 && s.run.trouble.count == 2);
-    assert(s.run.trouble.rows[0] == 1 && s.run.trouble.rows[1] == 2 && s.run.health[STRETCHED] == 2);
+    assert(s.run.error.reason == TORN && s.run.error.dt == 1e-3 && s.run.error.count == 2);
+    assert(s.run.error.rows[0] == 1 && s.run.error.rows[1] == 2 && s.run.health[STRETCHED] == 2);
     assert(run(&s, 0, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.steps == 1 && s.run.health[STRETCHED] == 4);
     view_of(&s, X, &view)[2 * DIM] = 2.1;
     view_of(&s, V, &view)[2 * DIM] = 0;
@@ -283,15 +283,15 @@ static void views_go_in_and_out(const mpm_allocator *allocator)
     written[0] = NAN;
     written[4] = INFINITY;
     assert(run(&s, 1, INFINITY, INFINITY) == MPM_BAD_STATE && s.run.steps == 1);
-    const mpm_trouble *trouble = &s.run.trouble;
-    assert(trouble->reason == MPM_WRITTEN_NOT_FINITE && !strcmp(trouble->field->name, "v"));
-    assert(trouble->count == 2 && trouble->row_count == 2 && trouble->rows[0] == 0 && trouble->rows[1] == 2);
+    const mpm_error *error = &s.run.error;
+    assert(error->reason == MPM_WRITTEN_NOT_FINITE && !strcmp(error->field->name, "v"));
+    assert(error->count == 2 && error->row_count == 2 && error->rows[0] == 0 && error->rows[1] == 2);
     assert(isnan(written[0]) && ((double *)s.store.rows[V])[0] == kept[0]); /* for the user to correct */
     written[0] = kept[0];
     written[4] = kept[1];
     view_of(&s, MASS, &mass)[3] = 0; /* the range is open */
-    assert(run(&s, 1, INFINITY, INFINITY) == MPM_BAD_STATE && trouble->reason == MPM_WRITTEN_INVERTED);
-    assert(trouble->count == 1 && trouble->rows[0] == 3 && !strcmp(trouble->field->name, "mass"));
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_BAD_STATE && error->reason == MPM_WRITTEN_INVERTED);
+    assert(error->count == 1 && error->rows[0] == 3 && !strcmp(error->field->name, "mass"));
     view_of(&s, MASS, &mass)[3] = 1;
     assert(!run(&s, 1, INFINITY, INFINITY));
     assert(!mpm_store_get(&s.store, ID, &id) && id->read_only && id->integer && ((int64_t *)id->data)[3] == 3);
@@ -348,15 +348,15 @@ static void refused_steps_are_halved(const mpm_allocator *allocator)
     assert(s.run.health[REFUSED] == 2 && s.run.natural_dt == s.run.dt);
     assert(!run(&s, INT64_MAX, 0.35e-3, INFINITY) && s.run.time == 0.35e-3 && s.run.steps == 2);
     s.allowed = 0;
-    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == TOO_LONG);
-    assert(s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3 / 4096 && s.run.steps == 2);
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.error.reason == TOO_LONG);
+    assert(s.run.health[REFUSED] == 14 && s.run.error.dt == 1e-3 / 4096 && s.run.steps == 2);
     s.settings.dt = 1e-3;
-    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.health[REFUSED] == 14 && s.run.trouble.dt == 1e-3);
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.health[REFUSED] == 14 && s.run.error.dt == 1e-3);
     s.allowed = 1;
     s.settings.dt = 0.2;
-    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_ABOVE_BOUND);
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.error.reason == MPM_DT_ABOVE_BOUND);
     s.settings.dt = 1e-20;
-    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.trouble.reason == MPM_DT_TOO_SMALL);
+    assert(run(&s, 1, INFINITY, INFINITY) == MPM_UNSTABLE && s.run.error.reason == MPM_DT_TOO_SMALL);
     s.settings.dt = 0.2;
     s.settings.allow_unstable = true;
     assert(s.run.steps == 2 && !run(&s, 1, INFINITY, INFINITY) && s.run.dt == 0.2);

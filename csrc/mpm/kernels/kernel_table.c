@@ -12,7 +12,7 @@
 MPM_OPERATIONS(DECLARE)
 extern const size_t MPM_KERNEL(sweep_any_workspace);
 int32_t MPM_KERNEL(search_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
-void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags);
+void MPM_KERNEL(search_faults)(const mpm_sweep *sweep, uint8_t *flags);
 void MPM_KERNEL(law_calls_evaluate)(const mpm_evaluation *evaluation);
 void MPM_KERNEL(law_calls_return_map)(const mpm_return_map *states);
 void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -64,6 +64,6 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .wrap = MPM_KERNEL(exchange_wrap),
     .insert = MPM_KERNEL(exchange_insert),
     .find_limit = MPM_KERNEL(search_limit),
-    .find_trouble = MPM_KERNEL(search_trouble),
+    .find_faults = MPM_KERNEL(search_faults),
 #endif
 };

@@ -24,7 +24,7 @@
     X(MPM_P2G, p2g, sweep, sweep_any)                 /* mass and momentum with the stress of the step, to the grid */ \
     X(MPM_G2P, g2p, sweep, sweep_any)                 /* v, C, F, x of the step that ends; MEASURE of the new state */ \
     X(MPM_G2P2G, g2p2g, sweep, sweep_any)             /* G2P and the P2G of the step that begins, in one sweep */ \
-    X(MPM_MEASURE, measure, sweep, sweep_any)         /* totals, time-step limits and troubles of the present state */ \
+    X(MPM_MEASURE, measure, sweep, sweep_any)         /* totals, time-step limits and errors of the present state */ \
     X(MPM_DRY_RUN, dry_run, sweep, sweep_any)         /* how far G2P would move, strain particles; writes nothing */ \
     X(MPM_SYNCHRONIZE, synchronize, sweep, sweep_any) /* v and C whose stores the last G2P2G has deferred */ \
     X(MPM_FILTER, filter, sweep_any, sweep_any)       /* XPIC: the velocities v_k to particles and back to the grid */ \
@@ -356,7 +356,7 @@ typedef struct mpm_kernels {
     int32_t (*find_limit)(const mpm_sweep *sweep, mpm_maximum maximum, double least);
     /** Flags rows for the history of a user's law (MPM_NOT_FINITE), J beyond its law's range (MPM_INVERTED), the place
      *  (MPM_OUTSIDE), numbers of the law that are not finite (MPM_BAD_RESPONSE): the first that holds. */
-    void (*find_trouble)(const mpm_sweep *sweep, uint8_t *flags);
+    void (*find_faults)(const mpm_sweep *sweep, uint8_t *flags);
     void (*evaluate)(const mpm_evaluation *evaluation);
     void (*return_map)(const mpm_return_map *states);
 } mpm_kernels;

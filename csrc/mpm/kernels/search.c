@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Searches for particles: the one that limits the time step, and those in trouble. A search repeats the arithmetic of
+ * Searches for particles: the one that limits the time step, and those at fault. A search repeats the arithmetic of
  * the sweep that measured them. Searches are rare, so one body serves all laws and schemes.
  */
 #define ANY_SCHEME 1
@@ -109,7 +109,7 @@ static void flag_group(const struct searched *s, uint8_t *flags)
     }
 }
 
-void MPM_KERNEL(search_trouble)(const mpm_sweep *sweep, uint8_t *flags)
+void MPM_KERNEL(search_faults)(const mpm_sweep *sweep, uint8_t *flags)
 {
     for (size_t g = 0; g < sweep->particles->group_count; g++) {
         const struct searched searched = prepare(sweep, &sweep->particles->groups[g]);

@@ -16,7 +16,7 @@ enum pieces {
     SUM = 8,           /* rigid bodies, added up; the last piece of its operation */
     STORE_MOTION = 16, /* v and C alone; the last piece of its operation */
     ADVANCE = 32,      /* F or J, x, history, stored with v and C */
-    MEASURE = 64,      /* totals, limits, troubles */
+    MEASURE = 64,      /* totals, limits, errors */
     SCATTER = 128,     /* momentum and stress to the nodes */
 
     P2G = SCATTER,

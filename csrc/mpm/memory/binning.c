@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mpm/memory/arrivals.h"
+#include "mpm/memory/binning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -564,13 +564,8 @@ static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
     return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;
 }
 
-mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
-{
-    return mpm_binning_run_with(binning, &(mpm_arrivals){0}, particles, grid);
-}
-
-mpm_status mpm_binning_run_with(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
-                                mpm_grid *grid)
+mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
+                           mpm_grid *grid)
 {
     const mpm_allocator *allocator = binning->allocator;
     struct plan plan = {

@@ -18,6 +18,20 @@ typedef struct mpm_placement {
     ptrdiff_t slot; /* tile * lanes + lane */
 } mpm_placement;
 
+/** New particles of one block and material in `count` consecutive slots of waiting tiles. Their resident positions are
+ *  already relative to `block`. */
+typedef struct mpm_arrival {
+    int32_t block[3];
+    int32_t material;
+    int32_t slot, count;
+} mpm_arrival;
+
+typedef struct mpm_arrivals {
+    const mpm_arrival *list; /* ascending in `slot`; waiting particles that are not in it leave */
+    size_t count;
+    const uint8_t *cell; /* of their base nodes, by slot from the first waiting one on */
+} mpm_arrivals;
+
 /** Finds for every slot of group `g` the cell of its base node (0 .. 63) and the neighbour block that it has moved to
  *  (0 .. 26, x slowest; 13 in 3-D and 4 in 2-D is its own). It is a kernel, because it reads positions. */
 typedef void (*mpm_binning_locate)(const mpm_particles *particles, ptrdiff_t g, uint8_t *cell, uint8_t *shift);
@@ -42,6 +56,7 @@ typedef struct mpm_binning {
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
-/** Reorders `particles`, rebuilds `grid` and, in mid step, keeps its velocities. On error nothing has changed. Like a
- *  kernel, it works in memory of the device. */
-mpm_status mpm_binning_run(const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid);
+/** Reorders `particles`, which the arrivals join, rebuilds `grid` and, in mid step, keeps its velocities. On error nothing
+ *  has changed. Like a kernel, it works in memory of the device. */
+mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
+                           mpm_grid *grid);

@@ -7,11 +7,11 @@
 
 #include "python/core.h"
 
-static PyObject *row_list(const mpm_trouble *trouble)
+static PyObject *row_list(const mpm_error *error)
 {
     PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < trouble->row_count; i++)
-        mpm_python_append(&list, PyLong_FromLong(trouble->rows[i]));
+    for (int i = 0; list && i < error->row_count; i++)
+        mpm_python_append(&list, PyLong_FromLong(error->rows[i]));
     return list;
 }
 
@@ -59,11 +59,11 @@ PyObject *mpm_python_raise_in_system(PyObject *type, long long steps, double tim
     return raise_error(type, steps, time, text, text ? PyList_New(0) : NULL, residuals);
 }
 
-/* What a message says of a trouble. */
+/* What a message says of an error. */
 struct facts {
     long long steps;
     double time;
-    mpm_trouble trouble;
+    mpm_error error;
     const char *reason, *row, *size;
     char name[400];
     mpm_field field;
@@ -72,22 +72,22 @@ struct facts {
 
 static void take_facts(struct facts *facts, const mpm_run *run)
 {
-    const mpm_trouble *trouble = &run->trouble;
+    const mpm_error *error = &run->error;
     facts->steps = run->steps;
     facts->time = run->time;
-    facts->trouble = *trouble;
-    facts->reason = mpm_trouble_reason(trouble->reason, run->method->reasons);
-    facts->row = trouble->row ? trouble->row : run->method->row;
+    facts->error = *error;
+    facts->reason = mpm_error_reason(error->reason, run->method->reasons);
+    facts->row = error->row ? error->row : run->method->row;
     facts->size = run->method->size;
-    facts->has_field = trouble->field;
-    facts->field = trouble->field ? *trouble->field : (mpm_field){0};
-    snprintf(facts->name, sizeof facts->name, "%s", trouble->name ? trouble->name : "");
+    facts->has_field = error->field;
+    facts->field = error->field ? *error->field : (mpm_field){0};
+    snprintf(facts->name, sizeof facts->name, "%s", error->name ? error->name : "");
 }
 
 /* The words are Python's. */
 static PyObject *message_of(const struct facts *facts)
 {
-    const mpm_trouble *t = &facts->trouble;
+    const mpm_error *t = &facts->error;
     const mpm_field *f = &facts->field;
     PyObject *module = PyImport_ImportModule("mpm.base.messages"), *text = NULL;
     PyObject *field = !facts->has_field
@@ -104,7 +104,7 @@ static PyObject *message_of(const struct facts *facts)
     return text;
 }
 
-static PyObject *raise_trouble(PyObject *type, PyObject *self, bool with_residuals)
+static PyObject *raise_noted(PyObject *type, PyObject *self, bool with_residuals)
 {
     /* Creating objects may collect garbage, which may run any Python code. So the facts are copied first. */
     const mpm_python_core *core = (mpm_python_core *)self;
@@ -112,7 +112,7 @@ static PyObject *raise_trouble(PyObject *type, PyObject *self, bool with_residua
     take_facts(&facts, core->run);
     PyObject *residuals = with_residuals ? core->residuals(core->run->self) : NULL;
     PyObject *text = message_of(&facts);
-    return raise_error(type, facts.steps, facts.time, text, text ? row_list(&facts.trouble) : NULL, residuals);
+    return raise_error(type, facts.steps, facts.time, text, text ? row_list(&facts.error) : NULL, residuals);
 }
 
 PyObject *mpm_python_raise(PyObject *self, mpm_status status)
@@ -129,13 +129,13 @@ PyObject *mpm_python_raise(PyObject *self, mpm_status status)
         PyErr_SetString(PyExc_ValueError, "an argument does not exist or is out of its range");
         return NULL;
     case MPM_BAD_STATE:
-        return raise_trouble(state->simulation_error, self, false);
+        return raise_noted(state->simulation_error, self, false);
     case MPM_UNSTABLE:
-        return raise_trouble(state->instability_error, self, false);
+        return raise_noted(state->instability_error, self, false);
     case MPM_NO_CONVERGENCE:
-        return raise_trouble(state->convergence_error, self, true);
+        return raise_noted(state->convergence_error, self, true);
     case MPM_ESCAPED:
-        return raise_trouble(state->escape_error, self, false);
+        return raise_noted(state->escape_error, self, false);
     default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);

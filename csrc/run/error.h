@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trouble: the details of a failed call, for the error message.
+ * Error: the details of a failed call, for the error message.
  */
 #pragma once
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "run/fields.h"
 
-enum { MPM_MOST_TROUBLE_ROWS = 1000 };
+enum { MPM_MOST_ERROR_ROWS = 1000 };
 
 /** Why a step was refused or a run ended. A method numbers its own reasons from MPM_REASONS on. */
 typedef int mpm_reason;
@@ -42,7 +42,7 @@ enum mpm_unsolved {
 };
 
 /** Set by a call that returns MPM_BAD_STATE, MPM_UNSTABLE or MPM_ESCAPED. */
-typedef struct mpm_trouble {
+typedef struct mpm_error {
     mpm_reason reason;
     double dt;              /* of the failed step [s] */
     const mpm_field *field; /* MPM_WRITTEN_...: the field that was written */
@@ -50,16 +50,16 @@ typedef struct mpm_trouble {
     const char *name;       /* subject of the message; with `kind` and `value`, as the method's reason defines */
     int kind;
     double value[2];
-    int64_t count; /* number of rows in trouble */
+    int64_t count; /* number of rows at fault */
     int row_count; /* number of rows listed, in ascending order */
-    int32_t rows[MPM_MOST_TROUBLE_ROWS];
-} mpm_trouble;
+    int32_t rows[MPM_MOST_ERROR_ROWS];
+} mpm_error;
 
 /** The name of a reason, as in "dt_too_small"; `own`: those of the method's reasons. */
-const char *mpm_trouble_reason(mpm_reason reason, const char *const *own);
+const char *mpm_error_reason(mpm_reason reason, const char *const *own);
 
-/** Begins a new trouble with its reason and the step, and returns `status`. */
-mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt);
+/** Begins a new error with its reason and the step, and returns `status`. */
+mpm_status mpm_error_note(mpm_error *error, mpm_status status, mpm_reason reason, double dt);
 
 /** Adds the rows whose flag is `flag`. */
-void mpm_trouble_add_rows(mpm_trouble *trouble, const uint8_t *flags, ptrdiff_t rows, int flag);
+void mpm_error_add_rows(mpm_error *error, const uint8_t *flags, ptrdiff_t rows, int flag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "run/trouble.h"
+#include "run/error.h"
 
 static const char *const reasons[MPM_REASONS] = {
     [MPM_NO_REASON] = "no_reason", [MPM_DT_TOO_SMALL] = "dt_too_small", [MPM_DT_ABOVE_BOUND] = "dt_above_bound",
@@ -10,23 +10,23 @@ static const char *const reasons[MPM_REASONS] = {
     [MPM_WRITTEN_OUTSIDE] = "written_outside", [MPM_WRITTEN_NOT_STATE] = "written_not_state",
     [MPM_WRITTEN_TOGETHER] = "written_together"};
 
-const char *mpm_trouble_reason(mpm_reason reason, const char *const *own)
+const char *mpm_error_reason(mpm_reason reason, const char *const *own)
 {
     return reason < MPM_REASONS ? reasons[reason] : own[reason - MPM_REASONS];
 }
 
-mpm_status mpm_trouble_note(mpm_trouble *trouble, mpm_status status, mpm_reason reason, double dt)
+mpm_status mpm_error_note(mpm_error *error, mpm_status status, mpm_reason reason, double dt)
 {
-    *trouble = (mpm_trouble){.reason = reason, .dt = dt};
+    *error = (mpm_error){.reason = reason, .dt = dt};
     return status;
 }
 
-void mpm_trouble_add_rows(mpm_trouble *trouble, const uint8_t *flags, ptrdiff_t rows, int flag)
+void mpm_error_add_rows(mpm_error *error, const uint8_t *flags, ptrdiff_t rows, int flag)
 {
     for (ptrdiff_t row = 0; row < rows; row++)
         if (flags[row] == flag) {
-            if (trouble->row_count < MPM_MOST_TROUBLE_ROWS)
-                trouble->rows[trouble->row_count++] = (int32_t)row;
-            trouble->count++;
+            if (error->row_count < MPM_MOST_ERROR_ROWS)
+                error->rows[error->row_count++] = (int32_t)row;
+            error->count++;
         }
 }

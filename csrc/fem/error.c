@@ -3,7 +3,7 @@
  * Names the nodes of the elements whose J is out of the range of their law, and the nodes outside of the domain. It is
  * called once per error, row by row.
  */
-#include "fem/trouble.h"
+#include "fem/error.h"
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ static double find_J(const mpm_fem *fem, const void *x, const int32_t *rows, ptr
            F[0][2] * (F[1][0] * F[2][1] - F[1][1] * F[2][0]);
 }
 
-/* Elements in trouble. */
+/* Elements at fault. */
 struct search {
     const mpm_fem *fem;
     const void *x;
@@ -39,7 +39,7 @@ struct search {
     char *first;    /* the nodes of the first, in words; empty: none was found */
 };
 
-static bool is_in_trouble(const struct search *search, const mpm_law *law, const int32_t rows[4], ptrdiff_t tile,
+static bool is_at_fault(const struct search *search, const mpm_law *law, const int32_t rows[4], ptrdiff_t tile,
                           int lane)
 {
     const mpm_fem *fem = search->fem;
@@ -72,7 +72,7 @@ static void flag_strip(const struct search *search, int32_t task, const mpm_fem_
             for (int c = 0; c < corners; c++)
                 rows[c] = mesh->copy_row[mesh->task_copy[task] + mesh->tile_nodes[(tile * corners + c) * lanes + k]];
             const int lane = lanes < 4 ? k : (k % (lanes / 4)) * 4 + k / (lanes / 4);
-            if (!is_in_trouble(search, mpm_laws_get(index), rows, tile, lane))
+            if (!is_at_fault(search, mpm_laws_get(index), rows, tile, lane))
                 continue;
             if (!search->first[0])
                 name_nodes(search->first, rows, corners);
@@ -81,7 +81,7 @@ static void flag_strip(const struct search *search, int32_t task, const mpm_fem_
         }
 }
 
-mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt)
+mpm_status mpm_fem_error_elements(mpm_fem *fem, const void *x, mpm_reason reason, double dt)
 {
     const mpm_fem_mesh *mesh = &fem->mesh;
     uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)mesh->nodes, 1);
@@ -92,26 +92,26 @@ mpm_status mpm_fem_trouble_elements(mpm_fem *fem, const void *x, mpm_reason reas
     for (int32_t task = 0; task < mesh->tasks; task++)
         for (int32_t s = mesh->task_strip[task]; s < mesh->task_strip[task + 1]; s++)
             flag_strip(&search, task, &mesh->strips[s]);
-    mpm_trouble_note(&fem->run.trouble, MPM_UNSTABLE, reason, dt);
-    mpm_trouble_add_rows(&fem->run.trouble, flags, mesh->nodes, 1);
-    fem->run.trouble.name = fem->element;
-    fem->run.trouble.value[0] = fem->settings.dt > 0;
-    fem->run.trouble.value[1] = MPM_FEM_MOST_CHANGE;
+    mpm_error_note(&fem->run.error, MPM_UNSTABLE, reason, dt);
+    mpm_error_add_rows(&fem->run.error, flags, mesh->nodes, 1);
+    fem->run.error.name = fem->element;
+    fem->run.error.value[0] = fem->settings.dt > 0;
+    fem->run.error.value[1] = MPM_FEM_MOST_CHANGE;
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_UNSTABLE;
 }
 
 /* A wall holds a node from the step on that begins beyond its face, and no node moves farther than `dx` in a step. */
-double mpm_fem_trouble_room(const mpm_fem *fem)
+double mpm_fem_error_room(const mpm_fem *fem)
 {
     return fem->settings.dx * (1 + 1e-3);
 }
 
 /* Flags the nodes that are farther beyond a face than that. */
-mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x)
+mpm_status mpm_fem_error_outside(mpm_fem *fem, const void *x)
 {
     const mpm_fem_settings *settings = &fem->settings;
-    const double room = mpm_fem_trouble_room(fem);
+    const double room = mpm_fem_error_room(fem);
     uint8_t *flags = mpm_memory_new(&fem->run.allocator, (size_t)fem->mesh.nodes, 1);
     if (!flags)
         return MPM_OUT_OF_MEMORY;
@@ -120,8 +120,8 @@ mpm_status mpm_fem_trouble_outside(mpm_fem *fem, const void *x)
             const double at = mpm_real_at(x, (size_t)(row * settings->dim + a), settings->real_size);
             flags[row] |= settings->lower[a] - at > room || at - settings->upper[a] > room;
         }
-    mpm_trouble_note(&fem->run.trouble, MPM_ESCAPED, MPM_FEM_OUTSIDE, fem->run.dt);
-    mpm_trouble_add_rows(&fem->run.trouble, flags, fem->mesh.nodes, 1);
+    mpm_error_note(&fem->run.error, MPM_ESCAPED, MPM_FEM_OUTSIDE, fem->run.dt);
+    mpm_error_add_rows(&fem->run.error, flags, fem->mesh.nodes, 1);
     mpm_memory_free(&fem->run.allocator, flags);
     return MPM_ESCAPED;
 }
