@@ -56,7 +56,7 @@ typedef struct mpm_binning {
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;
 
-/** Reorders `particles`, which the arrivals join, rebuilds `grid` and, in mid step, keeps its velocities. On error nothing
- *  has changed. Like a kernel, it works in memory of the device. */
+/** Reorders `particles`, which the arrivals join, rebuilds `grid` and, in mid step, keeps its velocities. On error
+ *  nothing has changed. Like a kernel, it works in memory of the device. */
 mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
                            mpm_grid *grid);
