@@ -16,7 +16,9 @@ import numpy as np
 
 import mpm
 from mpm import materials, motion, shapes
+from mpm.base import options
 from mpm.materials import laws
+from mpm.solver.options import Common
 
 SMALL = (300, 200)
 RUN: dict[str, Any] = {"dtype": "float32", "threads": 1, "history": 0}
@@ -311,12 +313,15 @@ OPTIONS = {
     "Boundaries": ("particle_collisions", "on_leave"),
     "Output and machine": ("history", "dissipation", "threads"),
 }
+LAST = "Output and machine"  # the group of options of all methods that no other one has
 
 
 def options_table() -> str:
     """The options of `mpm.Simulation` by what they concern."""
     signature = inspect.signature(mpm.Simulation)
     named = [name for names in OPTIONS.values() for name in names]
+    others = tuple(name for name in options.rows(Common) if name not in named)
+    named += others
     if sorted(named) != sorted(set(signature.parameters) - {"scene"}):
         raise SystemExit(
             f"docs/class_pages.py: OPTIONS must have each option once: {set(named) ^ set(signature.parameters)}"
@@ -324,7 +329,7 @@ def options_table() -> str:
     rows = []
     for group, names in OPTIONS.items():
         listed = []
-        for name in names:
+        for name in (*names, *others * (group == LAST)):
             default = signature.parameters[name].default
             plain = isinstance(default, (str, int, float, bool)) and default is not inspect.Parameter.empty
             listed.append(f"``{name}={default!r}``" if plain else f"``{name}``")

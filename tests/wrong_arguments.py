@@ -9,7 +9,9 @@ import numpy as np
 
 import mpm
 from mpm import fem, integrators, motion, sph, viz
+from mpm.base.options import Flag, rows
 from mpm.gallery import Entry
+from mpm.solver.options import Common
 
 
 def a_case(a):
@@ -168,6 +170,7 @@ NUMERICS = {
                  ["clamp"]],
     "history": [*WHOLE, 2**40],
 }
+NUMERICS = {name: FLAG if isinstance(row.check, Flag) else NUMBER for name, row in rows(Common).items()} | NUMERICS
 BOX = {"lower": VECTOR, "upper": [*VECTOR_2D, (0, 2), (-1, -1)]}
 ROD = {"a": VECTOR, "b": [*VECTOR, (0.25, 0.25)], "radius": POSITIVE}
 GALLERY = {"E": POSITIVE, "nu": NU, "density": POSITIVE}
@@ -453,16 +456,14 @@ TARGETS = {
                         "damping": ["ab", None, 1.0, {}, (1,), (1, 2, 3), (-1, 0), (0, NAN), ("1", 2)],
                         "tolerance": [*(v for v in NUMBER if v is not None), 1e-3],
                         "max_iterations": [*(v for v in NUMBER if v is not None), 20],
-                        **{name: NUMERICS[name] for name in ("integrator", "dt", "max_dt", "allow_unstable", "dtype",
-                                                             "threads", "history")}}),
+                        "integrator": NUMERICS["integrator"], **{name: NUMERICS[name] for name in rows(Common)}}),
     "sph.Simulation": (lambda c, **k: sph.Simulation(**{"scene": c.water, **k}), {"spacing": 0.0625},
                        {"scene": [None, 1, "scene", {}, mpm.Scene], "spacing": [*POSITIVE, 0.3],
                         "smoothing": [*POSITIVE, 0.7, 3.1], "kernel": [*NAME, "quadratic"],
                         "viscosity": [*NAME, "scalar"], "constant_viscosity": [*NAME, "static"],
                         "alpha": [*NOT_NEGATIVE, 11], "xsph": [*NOT_NEGATIVE, 1.5],
                         "repulsion": [*NOT_NEGATIVE, 1.5], "tension": FLAG,
-                        **{name: NUMERICS[name] for name in ("dt", "max_dt", "allow_unstable", "dtype", "threads",
-                                                             "on_leave", "history")}}),
+                        "on_leave": NUMERICS["on_leave"], **{name: NUMERICS[name] for name in rows(Common)}}),
     "compare": (lambda c, **k: mpm.compare(**{"runs": [c.sim], **k}), {},
                 {"runs": [None, 1, "ab", {}, [], [1], {"a": 1}], "columns": [None, 1, "energy", ["heat"], [1]],
                  "samples": [*(w for w in WHOLE if w is not None), 0, 1, 10**9]}),

@@ -2,15 +2,18 @@
 
 The options of a method are the fields of a frozen dataclass, a subclass of `Options`. A field has the name and the type
 of the checked value; `option` states the rest of the row. Checks of arguments, descriptions in files, settings of the
-viewer and citations follow from the rows.
+viewer and citations follow from the rows. `takes` gives a class the signature and the docstring of those options that
+several classes share.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from mpm import _core
 from mpm.base import _check
@@ -18,7 +21,9 @@ from mpm.base.setting import Setting
 
 NEEDED = _check.Unset("needed")  # the default of an option that must be given; None is refused
 OFF_ON = ("off", "on")  # as the viewer shows flags
+COMMON = "    {common}\n"  # where docstrings have the options that classes share
 Values = Mapping[str, Any]
+T = TypeVar("T", bound=type)
 Ends = float | Mapping[str, float]  # a limit, or one for each precision
 
 
@@ -35,6 +40,11 @@ class Number:
     low_open: bool = False
     whole: bool = False
     none: Any = NEEDED
+
+    @property
+    def type(self) -> str:
+        """As docstrings have it."""
+        return ("int" if self.whole else "float") + ", optional" * (self.none is not NEEDED)
 
     def limits(self, dtype: str) -> dict[str, Any]:
         """The range, as a `Setting` has it."""
@@ -63,6 +73,11 @@ class Choice:
     """Checks a word."""
 
     words: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        """As docstrings have it."""
+        return "{" + ", ".join(f'"{word}"' for word in self.words) + "}"
 
     def limits(self, dtype: str) -> dict[str, Any]:
         """The words, as a `Setting` has them."""
@@ -101,6 +116,8 @@ class CoreRows:
 
 class Flag:
     """Checks True or False."""
+
+    type = "bool"
 
     def limits(self, dtype: str) -> dict[str, Any]:
         """The words of the viewer."""
@@ -164,6 +181,12 @@ class Row:
         if value is NEEDED:
             raise ValueError(f"{self.name} is missing")
         return value.value if isinstance(value, _check.Unset) else self.check(self, value, others)
+
+    def entry(self) -> str:
+        """The lines of a docstring about it."""
+        text = f"{self.meaning[:1].upper()}{self.meaning[1:]}{f' [{self.unit}]' * bool(self.unit)}."
+        lines = textwrap.fill(text, 120, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        return f"    {self.name} : {self.check.type}\n{lines}\n"  # type: ignore[attr-defined]
 
     def is_used(self, values: Values) -> bool:
         """Whether the choices among these values use it."""
@@ -282,3 +305,32 @@ class Options:
             if row.cites and self._uses(row)
             for pair in row.cites(self)
         ]
+
+
+def takes(
+    table: type[Options], arguments: type, hints: Mapping[str, str] = _check.NOTHING
+) -> Callable[[T], T]:
+    """Class decorator: the last parameter of the ``__init__``, ``**common: Unpack[arguments]``, stands for options of
+    the table. The signature gets them by name; the docstring gets those that it does not describe itself at
+    ``{common}``. `hints` are as in `mpm.base._check.options`."""
+    shared = {name: row for name, row in rows(table).items() if name in arguments.__annotations__}
+
+    def decorate(cls: T) -> T:
+        function = cls.__init__  # type: ignore[misc]
+        own = inspect.signature(function)
+        by_name = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=row.default,
+                annotation=arguments.__annotations__[name].__forward_arg__,
+            )
+            for name, row in shared.items()
+        ]
+        function.__signature__ = own.replace(parameters=[*list(own.parameters.values())[:-1], *by_name])
+        if cls.__doc__:
+            missing = [row.entry() for name, row in shared.items() if f"\n    {name} : " not in cls.__doc__]
+            cls.__doc__ = cls.__doc__.replace(COMMON, "".join(missing))
+        return _check.strict_options(hints=hints)(cls)
+
+    return decorate

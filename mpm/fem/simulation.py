@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check, fieldtable
 from mpm.base._check import FloatArray, Unset
+from mpm.base.options import takes
 from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
@@ -42,6 +43,7 @@ from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
+from mpm.solver.options import CommonArguments
 from mpm.solver.particles import Copies
 from mpm.solver.state import State
 from mpm.solver.stepping import StableDt
@@ -54,6 +56,7 @@ OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
 OF_NODES = ("speed", "kinetic_energy", "displacement")  # quantities that elements do not have
 
 
+@takes(Options, CommonArguments)
 class Simulation(Solver, kind="fem"):
     """A scene of elastic bodies by linear finite elements: triangles in plane strain, tetrahedra in 3-D.
 
@@ -105,16 +108,11 @@ class Simulation(Solver, kind="fem"):
         follows the vibrations makes them grow, and halves an explicit step in which an element would become more than
         1.6 times as stiff or as soft. A fixed dt above the bound raises `mpm.InstabilityError` before the step that
         would use it.
-    max_dt : float, optional
-        Upper limit of the automatic time step [s].
-    allow_unstable : bool
-        Accept a fixed dt above the bound.
+    {common}
     dtype : {"float64", "float32"}
         Precision.
     threads : int, optional
         Default `mpm.get_num_threads`, but at most one per 4,096 nodes. Results do not depend on it.
-    history : int
-        Record the start and every history-th step; 0: nothing.
 
     Raises
     ------
@@ -152,7 +150,6 @@ class Simulation(Solver, kind="fem"):
         "displacement": "compute('displacement') gives it",
     }
 
-    @_check.options
     def __init__(
         self,
         scene: _scene.Scene,
@@ -162,16 +159,11 @@ class Simulation(Solver, kind="fem"):
         tolerance: float | Unset = Unset(1e-6),
         max_iterations: int | Unset = Unset(2000),
         damping: tuple[float, float] = (0, 0),
-        dt: float | str = "auto",
-        max_dt: float | None = None,
-        allow_unstable: bool = False,
-        dtype: npt.DTypeLike = "float64",
-        threads: int | None = None,
-        history: int = 1,
+        **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        chosen = Options.checked(scene, locals())
+        chosen = Options.checked(scene, {**locals(), **common})
         refuse_scene(scene)
         materials = materials_of(scene)
         meshed = mesh_bodies(scene, chosen.spacing or None, chosen.dtype, materials)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import Unset
 from mpm.base.fieldtable import DISSIPATIONS
+from mpm.base.options import takes
 from mpm.handles.solver import Solver
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, grid, numerics
@@ -26,6 +26,7 @@ from mpm.scene.colliders import Prepared, place, prepare, refuse_restitution, wa
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format
+from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
 from mpm.solver.populated import Gone, refuse_emitters_outside
 from mpm.solver.stepping import StableDt
@@ -48,6 +49,7 @@ OF_SIMULATION = {
 }
 
 
+@takes(numerics.Numerics, CommonArguments, hints=OF_SIMULATION)
 class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
@@ -194,10 +196,7 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         compress a particle by more than a fifth (not with the linear kernel): there laws may stiffen beyond the bound.
         With `Rigid` bodies it takes at most 0.1 √(dx/|g|), and 0.2 dx of motion. A fixed dt above the bound raises
         `mpm.InstabilityError` before the step that would use it.
-    max_dt : float, optional
-        Upper limit of the automatic time step [s].
-    allow_unstable : bool
-        Accept a fixed dt above the bound.
+    {common}
     dtype : {"float64", "float32"}
         Double precision must resolve positions to dx/1024, single precision to dx/4, everywhere in the domain.
     threads : int, optional
@@ -213,8 +212,6 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         ``particles.x``, also a written one, is wrapped into lower <= x < upper. A mapping by faces or axes, such as
         ``{"x+": "delete"}``, gives each face its own rule; faces that it does not name raise. Beyond two faces at
         once, ``"raise"`` takes precedence over ``"delete"``, and ``"delete"`` over ``"clamp"``.
-    history : int
-        Record the start and every history-th step; 0: nothing.
     dissipation : bool, optional
         Track the energy that the laws dissipate: the live fields ``particles.plastic_dissipation`` and
         ``particles.viscous_dissipation`` [J/m³ of rest volume], and in `totals` and `history` their sums over the
@@ -250,7 +247,6 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     _resolution = "dx"
     _looks = GridLooks
 
-    @_check.options(hints=OF_SIMULATION)
     def __init__(
         self,
         scene: _scene.Scene,
@@ -277,21 +273,17 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         preconditioner: str | Unset = Unset("mass"),
         projection: str | Unset = Unset("semidefinite"),
         particle_collisions: str = "deep",
-        dt: float | str = "auto",
-        max_dt: float | None = None,
-        allow_unstable: bool = False,
-        dtype: npt.DTypeLike = "float64",
-        threads: int | None = None,
         on_leave: str | Mapping[str, str] = "raise",
-        history: int = 1,
         dissipation: bool = False,
+        **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        self._numerics = numerics.Numerics.checked(scene, locals())
+        arguments = {**locals(), **common}
+        self._numerics = numerics.Numerics.checked(scene, arguments)
         if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
-        numerics.refuse_unused(scene, self._numerics, locals())
+        numerics.refuse_unused(scene, self._numerics, arguments)
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )

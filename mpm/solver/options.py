@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from mpm import config
 from mpm.base import _check
@@ -17,6 +18,17 @@ from mpm.scene.scene import Scene
 from mpm.solver.stepping import LEAST_STEP, DType, checked_dtype
 
 CORE = CoreRows("common")
+
+
+class CommonArguments(TypedDict, total=False):
+    """The arguments that give the options of `Common`."""
+
+    dtype: npt.DTypeLike
+    dt: float | str
+    max_dt: float | None
+    allow_unstable: bool
+    threads: int | None
+    history: int
 
 
 @dataclass(frozen=True)
@@ -59,9 +71,11 @@ class Common(Options):
         optional=True,
         says=lambda bound: None if bound == math.inf else bound,
     )
-    allow_unstable: bool = option(False, Flag(), meaning="accept a fixed time step above the bound")
+    allow_unstable: bool = option(False, Flag(), meaning="accept a fixed dt above the bound")
     threads: int | None = option(None, CORE.number("threads", none=None), meaning="of a run", kept=False)
-    history: int = option(1, CORE.number("history"), "", "record every n-th step", viewer=True)
+    history: int = option(
+        1, CORE.number("history"), "", "record the start and every n-th step; 0: nothing", viewer=True
+    )
 
     @classmethod
     def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check, fieldtable, memory
 from mpm.base._check import Unset
+from mpm.base.options import takes
 from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
 from mpm.io.description import listing, mapping
@@ -26,6 +27,7 @@ from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, 
 from mpm.scene.emitters import refuse_titles
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
+from mpm.solver.options import CommonArguments
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.stepping import StableDt, refuse_beyond_range
 from mpm.sph import numerics, operators
@@ -43,6 +45,7 @@ CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them viol
 TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
 
+@takes(numerics.Numerics, CommonArguments)
 class Simulation(Populated, Solver, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
@@ -108,10 +111,7 @@ class Simulation(Populated, Solver, kind="sph"):
         change the energy of the fluid by more than 0.2 %, as in impacts. Over an impact at 0.1 to 1 of the wave speed
         the energy is right to 1 %. It halves a step in which a particle would move more than h/2. A fixed dt above the
         bound raises `mpm.InstabilityError` before the step that would use it.
-    max_dt : float, optional
-        Upper limit of the automatic time step [s].
-    allow_unstable : bool
-        Accept a fixed dt above the bound.
+    {common}
     dtype : {"float64", "float32"}
         Double precision must resolve positions to spacing/2^20, single precision to spacing/256.
     threads : int, optional
@@ -120,8 +120,6 @@ class Simulation(Populated, Solver, kind="sph"):
         The fate of particles whose positions are written outside the domain: `mpm.EscapeError`, onto the face, or
         removal; a mapping by faces or axes as in `mpm.Simulation`. No step moves a particle out: one that crosses a
         wall changes places with its image.
-    history : int
-        Record the start and every history-th step; 0: nothing.
 
     Raises
     ------
@@ -168,7 +166,6 @@ class Simulation(Populated, Solver, kind="sph"):
         "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest",
     }
 
-    @_check.options
     def __init__(
         self,
         scene: _scene.Scene,
@@ -182,17 +179,12 @@ class Simulation(Populated, Solver, kind="sph"):
         xsph: float = 0.0,
         repulsion: float = 0.0,
         tension: bool = False,
-        dt: float | str = "auto",
-        max_dt: float | None = None,
-        allow_unstable: bool = False,
-        dtype: npt.DTypeLike = "float64",
-        threads: int | None = None,
         on_leave: str | Mapping[str, str] = "raise",
-        history: int = 1,
+        **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
-        arguments = locals()
+        arguments = {**locals(), **common}
         self._numerics = numerics.Numerics.checked(scene, arguments)
         if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
