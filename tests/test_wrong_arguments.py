@@ -349,7 +349,7 @@ RESULTS += (
 )
 RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
-BASES_OF_SOLVERS = ("Collides", "Run", "Solver", "SolverBase", "MaterialPoints", "Populated", "Equilibrating")
+BASES_OF_SOLVERS = ("Collides", "Run", "Solver", "SolverBase", "Populated")
 
 
 def callables():

@@ -15,7 +15,7 @@ from types import ModuleType
 ROOMS = {
     "base": "_check fieldtable interrupts setting",
     "materials": "admission inelastic known laws metals rigid rubber snow soils userlaws varying",
-    "mpm": "bodies citations equilibrium grid interpolation materialpoints numerics simulation snapshot",
+    "mpm": "bodies citations equilibrium grid interpolation numerics simulation snapshot",
     "scene": "bodysettings colliders settings walls",
     "solver": "checkup core derived keeping particles populated progress run runlog source stepping totals",
     "study": "comparison conservation",

@@ -44,6 +44,14 @@ class Sampled:
     def count(self) -> int:
         return len(self.x)
 
+    def stored(self, scene: Scene, chosen: numerics.Numerics) -> tuple[FloatArray | None, FloatArray]:
+        """C and the rest volumes, as the core is to have them."""
+        gradient = self.body.initial_velocity_gradient(self.x)
+        if self.body.material._row["rigid"]:  # it is not transferred, and leaves no mass on the grid
+            return gradient, self.volume
+        C = numerics.stored_C(chosen, gradient, self.x, scene.lower)
+        return C, np.zeros_like(self.volume) if chosen.volume == "grid-density" else self.volume
+
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
         return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
@@ -205,6 +213,15 @@ def refuse_unused(
                 f"{name} = {_check.shown(value)}: all bodies of the scene are Points, which are particles already; "
                 "leave it out"
             )
+
+
+def refuse_material(body: Body, chosen: numerics.Numerics) -> None:
+    """Raise ValueError for a body whose material the scheme cannot take, or does not deform as F says."""
+    numerics.refuse_material(chosen, body.material)
+    if body.material._row["rigid"] and body.F is not None:
+        raise ValueError(
+            f"F = {_check.shown(body.F)}: {body.name!r} is rigid and does not deform; leave F out"
+        )
 
 
 def refuse_distortion(body: Body, F: FloatArray | None) -> None:

@@ -33,7 +33,7 @@ from mpm.solver.derived import Fields
 from mpm.solver.particles import Copies
 from mpm.solver.solver import SolverBase
 
-__all__ = ["Equilibrating", "Equilibrium", "find"]
+__all__ = ["Equilibrium", "bring_to_rest", "find"]
 
 OMEGA_S = 4.0  # (ω s)² = 16; at 100, the searches of Newton's method fail in beams that bend far
 FIRST_FALL = 0.1  # cells that a free particle falls in the first pseudo-step
@@ -63,101 +63,60 @@ class Equilibrium(NamedTuple):
     """Products of the stiffness with a vector, the unit of work of implicit steps."""
 
 
-class Equilibrating(SolverBase, abstract=True):
-    """Base of solvers that `find` can bring to rest: those with a `Snapshot`."""
-
-    __slots__ = ()
-
-    @property
-    def dtype(self) -> str:
-        """The precision."""
-        raise NotImplementedError
-
-    @_check.options
-    def equilibrate(self, *, increments: int = 8, tolerance: float = 1e-2) -> Equilibrium:
-        """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
-
-        The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
-        are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed. Plastic laws yield on the
-        way as in implicit steps. The mass of the nodes regularises the problem, so bodies may slide or roll where
-        nothing resists. Time, history and recordings do not change, and views stay live.
-
-        Parameters
-        ----------
-        increments : int
-            Of the load. Bodies that deform far need more, weakly loaded ones fewer.
-        tolerance : float
-            The largest force out of balance, over the load; 1e-8 to 0.1.
-
-        Returns
-        -------
-        Equilibrium
-            A named tuple: ``residual``, the force out of balance over the load, ``steps`` and ``products``, the work.
-
-        Raises
-        ------
-        ConvergenceError
-            No equilibrium was found; nothing has changed.
-        ValueError
-            The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; a law has no tangent (`UserLaw`); or
-            ``f_bar=True``.
-
-        References
-        ----------
-        C. T. Kelley, D. E. Keyes, Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35
-        (1998) 508-523.
-        """
-        count = _check.integer("increments", increments, low=1, high=MAX_INCREMENTS)
-        goal = _check.number("tolerance", tolerance, low=1e-8, high=0.1)
-        if self.dtype != "float64":
-            raise ValueError(
-                "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
-            )
-        for material in self.materials:
-            if material._row["tangent"] is None:
-                raise ValueError(
-                    f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
-                )
-        done: list[Equilibrium] = []
-        self._core.hold(lambda: done.append(self._equilibrate(count, goal)))
-        return done[0]
-
-    def _equilibrate(self, increments: int, tolerance: float) -> Equilibrium:
-        now, force = self.time, self._scene.body_force
-
-        def load(x: FloatArray) -> FloatArray:
-            b = np.tile(self._scene.gravity, (len(x), 1))
-            return b if force is None else b + _check.array("body_force(x, t)", force(x, now), x.shape)
-
-        found, fields = find(
-            self._snapshot(),
-            Copies(self.particles),
-            load,
-            time=now,
-            threads=self.threads,
-            increments=increments,
-            tolerance=tolerance,
+def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float) -> Equilibrium:
+    """`mpm.Simulation.equilibrate`, which says what it does and raises; `sim` has a `Snapshot`."""
+    count = _check.integer("increments", increments, low=1, high=MAX_INCREMENTS)
+    goal = _check.number("tolerance", tolerance, low=1e-8, high=0.1)
+    if dtype != "float64":
+        raise ValueError(
+            "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
         )
-        particles = self.particles
-        self._write({**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
-        return found
+    for material in sim.materials:
+        if material._row["tangent"] is None:
+            raise ValueError(
+                f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
+            )
+    done: list[Equilibrium] = []
+    sim._core.hold(lambda: done.append(_found(sim, count, goal)))
+    return done[0]
 
-    def _write(self, fields: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Write fields, each to the rows whose state it is; all or nothing."""
-        particles, material = self.particles, self.particles._copy("material")
-        before = {name: particles._copy(name) for name in fields}
-        try:
-            for name, values in fields.items():
-                rows = np.isin(material, [k for k, one in enumerate(self.materials) if one._keeps(name)])
-                if rows.any():
-                    particles[name][rows] = values[rows]
-            self._core.totals()  # takes what was written
-        except BaseException:
-            for name, values in before.items():
-                if particles[name].flags.writeable:
-                    particles[name][...] = values
-            raise
+
+def _found(sim: SolverBase, increments: int, tolerance: float) -> Equilibrium:
+    """Find the equilibrium of a simulation whose core is held, and write it."""
+    now, force, particles = sim.time, sim.scene.body_force, sim.particles
+
+    def load(x: FloatArray) -> FloatArray:
+        b = np.tile(sim.scene.gravity, (len(x), 1))
+        return b if force is None else b + _check.array("body_force(x, t)", force(x, now), x.shape)
+
+    found, fields = find(
+        sim._snapshot(),
+        Copies(particles),
+        load,
+        time=now,
+        threads=sim.threads,
+        increments=increments,
+        tolerance=tolerance,
+    )
+    _write(sim, {**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
+    return found
+
+
+def _write(sim: SolverBase, fields: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write fields, each to the rows whose state it is; all or nothing."""
+    particles, material = sim.particles, sim.particles._copy("material")
+    before = {name: particles._copy(name) for name in fields}
+    try:
+        for name, values in fields.items():
+            rows = np.isin(material, [k for k, one in enumerate(sim.materials) if one._keeps(name)])
+            if rows.any():
+                particles[name][rows] = values[rows]
+        sim._core.totals()  # takes what was written
+    except BaseException:
+        for name, values in before.items():
+            if particles[name].flags.writeable:
+                particles[name][...] = values
+        raise
 
 
 def find(

@@ -8,27 +8,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
+from mpm import _core
 from mpm.base import _check
-from mpm.base._check import Unset
+from mpm.base._check import FloatArray, Unset
 from mpm.base.fieldtable import DISSIPATIONS
 from mpm.base.options import takes
 from mpm.handles.solver import Solver
+from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, grid, numerics
-from mpm.mpm.equilibrium import Equilibrating
+from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
-from mpm.mpm.materialpoints import MaterialPoints
-from mpm.mpm.snapshot import Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.mpm.rigidbodies import form_of
+from mpm.mpm.rigidforms import Form
+from mpm.mpm.rigidstate import RigidState, state_of
+from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.scene import scene as _scene
 from mpm.scene import walls
-from mpm.scene.colliders import Prepared, place, prepare, refuse_restitution, warn_of_thin_or_missing
+from mpm.scene.colliders import (
+    Prepared,
+    counts_inside,
+    place,
+    prepare,
+    refuse_restitution,
+    warn_of_counted,
+    warn_of_particles_inside,
+    warn_of_thin_or_missing,
+)
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
+from mpm.shapes import Shape
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
-from mpm.solver.populated import Gone, refuse_emitters_outside
+from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.stepping import StableDt
 
 if TYPE_CHECKING:
@@ -50,7 +65,7 @@ OF_SIMULATION = {
 
 
 @takes(numerics.Numerics, CommonArguments, hints=OF_SIMULATION)
-class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
+class Simulation(Populated, Solver, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters
@@ -241,8 +256,10 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ()
+    __slots__ = ("_forms", "_indices", "_materials", "_numerics", "_rng", "_rng_before")
 
+    _core: _core.Simulation
+    _parts: list[Part | Gone]
     _has_grid = True
     _resolution = "dx"
     _looks = GridLooks
@@ -309,6 +326,154 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
         """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
         super().__init__(core, scene, colliders=place(core, colliders), threads=self._numerics.threads)
+
+    def _fill_from(
+        self,
+        rng: np.random.Generator,
+        materials: Sequence[Material] = (),
+        parts: Sequence[Part | Gone] = (),
+        forms: Mapping[int, Form] | None = None,
+    ) -> None:
+        """Begin with these materials and bodies; `rng` samples the next ones."""
+        self._rng = rng
+        self._rng_before = copy.deepcopy(rng)
+        self._materials = list(materials)
+        self._indices = {material: index for index, material in enumerate(materials)}
+        self._parts = list(parts)
+        self._forms: dict[int, Form] = dict(forms or {})
+
+    # ---- bodies ------------------------------------------------------------------------------------
+
+    @_check.options
+    def add(
+        self,
+        shape: Shape,
+        material: Material,
+        *,
+        velocity: _scene.Velocity = 0,
+        angular_velocity: npt.ArrayLike = 0,
+        F: _scene.Gradient | None = None,
+        name: str | None = None,
+    ) -> _scene.Body:
+        """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
+        come to lie among others warn, and so does a body that leaves a wall which holds on to it (see `Scene`): an
+        inflow needs a ``"separate"`` wall behind it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `Scene.add`, and if no particle is sampled; nothing has changed.
+        """
+        body = self._new_body(shape, material, velocity, angular_velocity, F, name)
+        state = copy.deepcopy(self._rng.bit_generator.state)
+        try:
+            with self._adding():
+                sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+                if self._core.particles:
+                    bodies.warn_of_crowd(
+                        sampled, self.particles._copy("x"), self._scene.lower, self._numerics
+                    )
+                bodies.warn_of_held_inflow(sampled, self._scene, self._numerics.dx)
+                self._insert(sampled)
+                self._find_volumes()
+        except BaseException:
+            self._rng.bit_generator.state = state
+            raise
+        return body
+
+    def _insert(self, sampled: bodies.Sampled) -> None:
+        """Hand a body to the core."""
+        bodies.refuse_material(sampled.body, self._numerics)
+        material = sampled.body.material
+        C, volume = sampled.stored(self._scene, self._numerics)
+        form = keeper = None
+        if material._row["rigid"]:
+            sampled, form, keeper = form_of(sampled, self._scene, self._numerics.dx)
+        warn_of_particles_inside(
+            self._colliders, sampled.x, sampled.body.name, self._numerics.dx
+        )  # may raise
+        index = self._index(material)
+        if form is not None:
+            self._core.set_form(index, *form.arguments)
+            self._forms[index] = form
+        self._parts.append(sampled.part(self._core.next_id))
+        first = self._core.particles
+        self._core.add_particles(sampled.x, sampled.v, C, sampled.F, volume, sampled.mass, index)
+        for parameter, field in material._varying_fields:
+            np.asarray(self._core.field(field))[first:] = sampled.varying[parameter]
+        if form is not None:
+            np.asarray(self._core.field("rest"))[first:] = sampled.x - form.reference
+            np.asarray(self._core.field("surface_point"))[first:] = keeper
+        if material._varies or form is not None:
+            self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
+        """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
+        body, left = planned.body, planned.count
+        bodies.refuse_material(body, self._numerics)
+        index = self._index(body.material)
+        shared, inside = [0] * len(earlier), [0] * len(self._colliders)
+        for piece in planned.pieces(self._scene, self._numerics):
+            left -= piece.count
+            C, volume = piece.stored(self._scene, self._numerics)
+            shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
+            inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
+            if not left:
+                _scene.warn_of_shared(body, shared, planned.count, earlier)
+                warn_of_counted(self._colliders, inside, planned.count, body.name)
+                self._parts.append(planned.part(self._core.next_id))
+            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left)
+
+    def _index(self, material: Material) -> int:
+        """The index of a material, which the core gets if it has not got it yet."""
+        rigid = material._row["rigid"]
+        index = self._vacant(material) if rigid else self._indices.get(material)
+        if index is None:
+            refuse_taken(material, self._core.fields(), self._materials)
+            index = self._indices[material] = self._core.add_material(*material._core_arguments)
+            self._materials.append(material)
+        return index
+
+    def _admit_material(self, material: Material) -> None:
+        numerics.refuse_material(self._numerics, material)
+
+    def _take_material(self, index: int, material: Material, renewed: Mapping[str, _scene.Body]) -> None:
+        before = self._materials[index]
+        self._materials[index] = material
+        self._indices = {one: k for k, one in enumerate(self._materials)}
+        self._forget_empty()  # no index tells whether this was their material
+        numbers = self._material_of_bodies()
+        for k, part in enumerate(self._parts):
+            if isinstance(part, Part) and numbers.get(part.name) == index and part.body.material == before:
+                body = renewed.get(part.name) or replace(part.body, material=material)
+                self._parts[k] = replace(part, body=body)
+
+    def _vacant(self, material: Material) -> int | None:
+        """The index of an equal material without particles: each rigid body is a material of the core."""
+        if self._core.particles == self._core.next_id:  # none was deleted
+            return None
+        particles = np.bincount(self.particles._copy("material"), minlength=len(self._materials))
+        return next(
+            (k for k, one in enumerate(self._materials) if one == material and not particles[k]), None
+        )
+
+    def _find_volumes(self) -> None:
+        """Have the core compute missing volumes from the density of the grid."""
+        if self._numerics.volume == "grid-density":
+            self._core.totals()
+
+    def _filled(self, body: _scene.Body, offset: FloatArray) -> int:
+        with self._adding():
+            sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+            self._insert(replace(sampled, x=sampled.x + offset))
+            self._find_volumes()
+        return len(sampled.x)
+
+    # ---- keeping -----------------------------------------------------------------------------------
+
+    def _sampled_with(self) -> np.random.Generator:
+        """A generator in its state before the bodies of the scene were sampled."""
+        return copy.deepcopy(self._rng_before)
 
     @classmethod
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
@@ -398,6 +563,43 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     def _limit(self) -> str:
         return f" (limit: {self.stable_dt().limit})" if not self._numerics.dt else ""
 
+    @_check.options
+    def equilibrate(self, *, increments: int = 8, tolerance: float = 1e-2) -> Equilibrium:
+        """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
+
+        The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
+        are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed. Plastic laws yield on the
+        way as in implicit steps. The mass of the nodes regularises the problem, so bodies may slide or roll where
+        nothing resists. Time, history and recordings do not change, and views stay live.
+
+        Parameters
+        ----------
+        increments : int
+            Of the load. Bodies that deform far need more, weakly loaded ones fewer.
+        tolerance : float
+            The largest force out of balance, over the load; 1e-8 to 0.1.
+
+        Returns
+        -------
+        Equilibrium
+            A named tuple: ``residual``, the force out of balance over the load, ``steps`` and ``products``, the work.
+
+        Raises
+        ------
+        ConvergenceError
+            No equilibrium was found; nothing has changed.
+        ValueError
+            The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
+            bodies or nothing holds them; a collider deforms; a law has no tangent (`UserLaw`); or
+            ``f_bar=True``.
+
+        References
+        ----------
+        C. T. Kelley, D. E. Keyes, Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35
+        (1998) 508-523.
+        """
+        return bring_to_rest(self, self.dtype, increments, tolerance)
+
     # ---- what it says ----------------------------------------------------------------------------------
 
     @property
@@ -414,6 +616,50 @@ class Simulation(Equilibrating, MaterialPoints, Solver, kind="simulation"):
     def grid(self) -> grid.Grid:
         """Copies of position, mass and velocity of the active nodes after the last step."""
         return grid.read(self._core, self.dimension)
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The materials in order of first use; ``particles.material`` indexes them. Each rigid body has a
+        material of its own; an equal body reuses it once the first has no particles left."""
+        return tuple(self._materials)
+
+    def rigid(self, body: str) -> RigidState:
+        """Where a rigid body is and how it moves now.
+
+        Parameters
+        ----------
+        body : str
+            Name of a body of `mpm.materials.Rigid`.
+
+        Returns
+        -------
+        RigidState
+            Position, rotation, velocity, spin, mass, inertia, contact force.
+
+        Raises
+        ------
+        TypeError, ValueError
+            This simulation has no body of that name, the body is not rigid, or none of its particles is left.
+        """
+        rows = self.rows(body)
+        part = next(part for part in self._parts if part.name == body)
+        if isinstance(part, Gone) or rows.start == rows.stop:
+            raise ValueError(f"body = {body!r}: none of its particles is left")
+        if not part.body.material._row["rigid"]:
+            material = type(part.body.material).__name__
+            raise ValueError(f"body = {body!r} is of {material}; must be a body of mpm.materials.Rigid")
+        p = self.particles
+        walls, length = self._scene.walls, self._scene.upper - self._scene.lower
+        axes = "xyz"[: self._scene.dimension]
+        period = np.array(
+            [side * (walls[f"{a}-"].contact == "periodic") for a, side in zip(axes, length, strict=True)]
+        )
+        m, x, v, C, F, force = (
+            np.asarray(p._copy(name)[rows], dtype=np.float64)
+            for name in ("mass", "x", "v", "C", "F", "contact_force")
+        )
+        form = self._forms[int(p._copy("material")[rows.start])]
+        return state_of(m, x, v, C[0], F[0], force, form, period, self._numerics.dx)
 
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the current state, with its limit and its particle.

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.materials.laws import Material
 from mpm.sampling.sampling import refuse_outside
-from mpm.scene.emitters import Emitter
-from mpm.scene.scene import Body, Scene, make_body
-from mpm.shapes import Box
+from mpm.scene.emitters import Emitter, refuse_titles
+from mpm.scene.scene import Body, Gradient, Scene, Velocity, make_body
+from mpm.shapes import Box, Shape
 from mpm.solver.solver import SolverBase
 
 __all__ = ["Gone", "Part", "Populated", "refuse_emitters_outside", "rows_of"]
@@ -105,6 +106,30 @@ class Populated(SolverBase, abstract=True):
 
     def _bodies(self) -> dict[str, tuple[int, int]]:
         return {part.name: (part.first_id, part.particles) for part in self._parts}
+
+    def _new_body(
+        self,
+        shape: Shape,
+        material: Material,
+        velocity: Velocity,
+        angular_velocity: npt.ArrayLike,
+        F: Gradient | None,
+        name: str | None,
+    ) -> Body:
+        """The body of the arguments of `add`."""
+        body = make_body(
+            shape,
+            material,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+            F=F,
+            name=name,
+            dimension=self.dimension,
+            taken={part.name for part in self._parts},
+            number=len(self._parts),
+        )
+        refuse_titles(body.name, self._scene.emitters)
+        return body
 
     def _filled(self, body: Body, offset: FloatArray) -> int:
         """Add a body whose particles are moved by an offset (d,) [m], without those that find no room; return how many

@@ -24,7 +24,6 @@ from mpm.sampling import sampling
 from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, warn_of_thin_or_missing
-from mpm.scene.emitters import refuse_titles
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
 from mpm.solver.options import CommonArguments
@@ -376,18 +375,7 @@ class Simulation(Populated, Solver, kind="sph"):
             As in `Scene.add`; another fluid than that of the scene; no point of the lattice is in the shape, or all are
             taken. Nothing has changed.
         """
-        body = _scene.make_body(
-            shape,
-            material,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-            F=None,
-            name=name,
-            dimension=self._scene.dimension,
-            taken={part.name for part in self._parts},
-            number=len(self._parts),
-        )
-        refuse_titles(body.name, self._scene.emitters)
+        body = self._new_body(shape, material, velocity, angular_velocity, None, name)
         numerics.fluid_of([self._fluid, material])
         with self._adding():
             self._insert(body, *self._sample(self._scene, body, self._core.particles))
