@@ -22,8 +22,8 @@ if importlib.util.find_spec("mpm._core") is None:
     )
 
 from mpm import config, materials, motion, shapes
+from mpm.base import advice as _advice
 from mpm.base import moved as _moved
-from mpm.base._check import nearest as _nearest
 from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import (
     BusyError,
@@ -139,7 +139,7 @@ def _elsewhere(name: str) -> str:
             return f"; did you mean {module.__name__}.{name}?"
     if not name.startswith("_") and hasattr(Simulation, name):
         return f"; simulations have it: sim.{name}"
-    return _nearest(name, [*__all__, *_LAZY])
+    return _advice.nearest(name, [*__all__, *_LAZY])
 
 
 def __dir__() -> list[str]:

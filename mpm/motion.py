@@ -15,7 +15,7 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.shapes.geometry import unit
 
@@ -26,7 +26,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)
 
 
 # Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.

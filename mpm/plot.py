@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.viz.curves import history
 from mpm.viz.sections import field
 
@@ -22,4 +22,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

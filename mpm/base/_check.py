@@ -5,7 +5,6 @@ All checks return the value in the type that the package works with, and none of
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
@@ -13,12 +12,13 @@ import keyword
 import math
 import numbers
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
+
+from mpm.base import advice
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +45,7 @@ class Strict:
 
     def __getattr__(self, name: str) -> NoReturn:
         # Python calls this only if the ordinary look-up has failed.
-        raise AttributeError(unknown_attribute(self, name), name=name, obj=self)
+        raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_"):
@@ -53,132 +53,11 @@ class Strict:
             return
         descriptor = getattr(type(self), name, None)
         if descriptor is None:
-            raise AttributeError(unknown_attribute(self, name), name=name, obj=self)
+            raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
         if isinstance(descriptor, property) and descriptor.fset is not None:
             object.__setattr__(self, name, value)
             return
         raise AttributeError(f"{type(self).__name__}.{name} is read-only", name=name, obj=self)
-
-
-WORDS = MappingProxyType(
-    {
-        "rho": "density",
-        "poisson": "nu",
-        "poissons_ratio": "nu",
-        "young": "E",
-        "youngs_modulus": "E",
-        "phi": "friction_angle_deg",
-        "mu": "friction",
-        "k": "bulk_modulus",
-        "sim": "Simulation",
-        "solver": "Simulation",
-        "method": "transfer",
-        "scheme": "transfer",
-        "ppc": "particles_per_cell",
-        "mls-mpm": "apic",
-        "precision": "dtype",
-        "seed": "rng",
-        "boundary": "walls",
-        "boundary_conditions": "walls",
-        "bc": "walls",
-        "translation": "Linear",
-        "constant": "Linear",
-        "omega": "angular_velocity",
-        "advance": "run",
-        "solve": "run",
-        "show": "plot",
-        "draw": "plot",
-        "render": "plot",
-        "animate": "movie",
-        "relax": "equilibrate",
-        "solve_static": "equilibrate",
-        "add_body": "add",
-        "add_obstacle": "add_collider",
-        "add_boundary": "add_collider",
-        "move": "translate",
-        "shift": "translate",
-        "stl": "Mesh",
-        "obj": "Mesh",
-        "load_mesh": "Mesh",
-        "sphere": "Ball",
-        "disk": "Ball",
-        "circle": "Ball",
-        "cube": "Box",
-        "cuboid": "Box",
-        "rectangle": "Box",
-        "water": "Fluid",
-        "liquid": "Fluid",
-        "newtonian": "Fluid",
-        "j2": "VonMises",
-        "metal": "VonMises",
-        "plastic": "VonMises",
-        "mises": "VonMises",
-        "elastoplastic": "VonMises",
-        "plasticity": "VonMises",
-        "hyperelastic": "NeoHookean",
-        "jelly": "NeoHookean",
-        "rubber": "Ogden",
-        "bingham": "HerschelBulkley",
-        "stvk": "SaintVenantKirchhoff",
-        "svk": "SaintVenantKirchhoff",
-        "maxwell": "Viscoelastic",
-        "kelvinvoigt": "Viscoelastic",
-        "soil": "DruckerPrager",
-        "clay": "CamClay",
-        "t": "time",
-        "p": "pressure",
-        "velocity": "speed",
-        "field": "color",
-        "quantity": "color",
-        "clim": "limits",
-        "vmin": "limits",
-        "vmax": "limits",
-    }
-)
-NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-def nearest(name: str, names: Iterable[str], words: Mapping[str, str] = WORDS) -> str:
-    """The sentence that proposes the name closest to a wrong one, or nothing. `words` are what users may take for some
-    of the names."""
-    plain = {_plain(known): known for known in reversed(list(names))}
-    meant = words.get(name.casefold())
-    if meant in plain.values():
-        return f"; did you mean {meant!r}?"
-    found = difflib.get_close_matches(_plain(name), list(plain), n=1, cutoff=0.6)
-    return f"; did you mean {plain[found[0]]!r}?" if found else ""
-
-
-def component(name: str, names: Iterable[str]) -> str:
-    """The sentence that proposes a vector for the name of a component, such as ``vx`` or ``momentum_x``, or nothing."""
-    stem, axis = name[:-1].rstrip("_"), name[-1:]
-    if axis and axis in "xyz" and stem in names:
-        return f"; did you mean {stem!r}? Its component {axis} is [:, {'xyz'.index(axis)}]"
-    return ""
-
-
-def names_of_module(
-    module: str, names: Iterable[str], hints: Mapping[str, str] = NOTHING
-) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module: called when the ordinary look-up failed. `hints` say what to use instead of
-    names that users may expect, by these in lower case without separators."""
-
-    def __getattr__(name: str) -> NoReturn:
-        hint = hints.get(_plain(name).replace("-", ""))
-        near = f"; {hint}" if hint else nearest(name, names)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{near}")
-
-    return __getattr__
-
-
-def _plain(name: str) -> str:
-    """A name without case and separators, which are easily mistaken."""
-    return name.casefold().replace("_", "-").replace(" ", "-")
-
-
-def unknown_attribute(owner: object, name: str) -> str:
-    public = [entry for entry in dir(type(owner)) if not entry.startswith("_")]
-    return f"{type(owner).__name__} has no attribute {name!r}{nearest(name, public)}"
 
 
 SHOWN = 8  # lines of a list, if there are more
@@ -211,7 +90,7 @@ def extra(module: str, need: str, extra: str, package: str = "") -> Any:
 def options(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def options(*, hints: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
+def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, str] = advice.NOTHING) -> Any:
     """Decorator: an unknown keyword raises a TypeError that proposes the nearest one, or lists all; what has to be a
     keyword and is none, or is missing, is named. `hints` say what to do, by names of unknown or missing keywords; in
     those of unknown ones, ``{}`` is the value."""
@@ -238,7 +117,7 @@ def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, s
         for name, value in kwargs.items():
             if name not in known:
                 hint = f"; {hints[name].format(shown(value))}" if name in hints else _resolution(name, known)
-                near = hint or nearest(name, known) or f"; there are {', '.join(known)}"
+                near = hint or advice.nearest(name, known) or f"; there are {', '.join(known)}"
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")
         if by_keyword and len(args) > by_place:
             raise TypeError(f"{_title(function, args)}() takes by keyword: {', '.join(by_keyword)}")
@@ -271,7 +150,7 @@ def _title(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
 def strict_options(cls: T) -> T: ...
 @overload
 def strict_options(*, hints: Mapping[str, str]) -> Callable[[T], T]: ...
-def strict_options(cls: Any = None, *, hints: Mapping[str, str] = NOTHING) -> Any:
+def strict_options(cls: Any = None, *, hints: Mapping[str, str] = advice.NOTHING) -> Any:
     """Class decorator: `options` for the ``__init__``, a generated one (of a dataclass) too. Hints that a family of
     classes shares are their attribute ``_hints``."""
     if cls is None:
@@ -414,7 +293,7 @@ def choice(
     name: str,
     value: object,
     allowed: Sequence[str],
-    words: Mapping[str, str] = WORDS,
+    words: Mapping[str, str] = advice.NAMES,
     why: str = "",
 ) -> str:
     """One of the allowed names; `words` as in `nearest`, and `why` is said of others in place of a proposal."""
@@ -423,7 +302,7 @@ def choice(
     if value not in allowed:
         listed = ", ".join(map(repr, allowed))
         must = f"must be one of {listed}" if allowed else "there is none"
-        raise ValueError(f"{name} = {shown(value)}: {must}{why or nearest(value, allowed, words)}")
+        raise ValueError(f"{name} = {shown(value)}: {must}{why or advice.nearest(value, allowed, words)}")
     return value
 
 

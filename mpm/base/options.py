@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from mpm import _core
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base.setting import Setting
 
 NEEDED = _check.Unset("needed")  # the default of an option that must be given; None is refused
@@ -308,7 +308,7 @@ class Options:
 
 
 def takes(
-    table: type[Options], arguments: type, hints: Mapping[str, str] = _check.NOTHING
+    table: type[Options], arguments: type, hints: Mapping[str, str] = advice.NOTHING
 ) -> Callable[[T], T]:
     """Class decorator: the last parameter of the ``__init__``, ``**common: Unpack[arguments]``, stands for options of
     the table. The signature gets them by name; the docstring gets those that it does not describe itself at

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.fem.elements import Elements
 from mpm.fem.meshing import Mesh, mesh
 from mpm.fem.simulation import Simulation
@@ -22,4 +22,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm._core import FEM
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.materials import Material
 from mpm.solver import derived
@@ -84,7 +84,7 @@ class Elements:
         if name in self._parameters.units:
             return self._parameters[name]
         if name not in self._fixed:
-            near = _check.nearest(name, self.fields)
+            near = advice.nearest(name, self.fields)
             raise KeyError(f"no field {name!r}; fields: {', '.join(self.fields)}{near}")
         return self._fixed[name]
 
@@ -98,13 +98,13 @@ class Elements:
 
     def __getattr__(self, name: str) -> Array:
         if name.startswith("__") or name not in self.fields:
-            raise AttributeError(f"Elements has no attribute {name!r}{_check.nearest(name, self.fields)}")
+            raise AttributeError(f"Elements has no attribute {name!r}{advice.nearest(name, self.fields)}")
         return self[name]
 
     def __setattr__(self, name: str, values: npt.ArrayLike) -> None:
         # `sim.elements.E *= 2` ends here, with the view that was changed in place.
         if name not in self.fields:
-            raise AttributeError(f"Elements has no field {name!r}{_check.nearest(name, self.fields)}")
+            raise AttributeError(f"Elements has no field {name!r}{advice.nearest(name, self.fields)}")
         self[name] = values
 
     def __repr__(self) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check, fieldtable
+from mpm.base import _check, advice, fieldtable
 from mpm.base._check import FloatArray, Unset
 from mpm.base.options import takes
 from mpm.errors import SimulationError
@@ -136,19 +136,7 @@ class Simulation(Solver, kind="fem"):
     _rows_are = "nodes"
     _resolution = "spacing"
     _looks = ElementLooks
-    _instead: ClassVar[Mapping[str, str]] = {
-        **Solver._instead,
-        "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
-        "totals().kinetic is small; mpm.Simulation has it",
-        **dict.fromkeys(
-            ("fix", "clamp", "constrain"), "a collider of the scene with contact='sticky' holds what is in it"
-        ),
-        **dict.fromkeys(
-            ("load", "add_load", "add_force"), "loads are gravity= and body_force=f(x, t) of the scene"
-        ),
-        "nodes": "they are its particles, sim.particles; their numbers by element are sim.elements.nodes",
-        "displacement": "compute('displacement') gives it",
-    }
+    _instead = advice.OF_FEM
 
     def __init__(
         self,

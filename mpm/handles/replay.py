@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check, later, paths
+from mpm.base import _check, advice, later, paths
 from mpm.base._check import FloatArray
 from mpm.base.closing import Closing
 from mpm.base.fieldtable import KNOWN
@@ -24,7 +24,6 @@ from mpm.scene.colliders import Placed, distance_of, place, prepare
 from mpm.scene.scene import Scene
 from mpm.solver import derived
 from mpm.solver.changes import Change
-from mpm.solver.particles import IN_WORDS
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded
 
@@ -137,7 +136,7 @@ class Frame(_Recorded):
         if not isinstance(name, str):
             raise _check.wrong_type("field", name, "a name from frame.fields")
         if name not in self.fields:
-            near = not_recorded(name) or _check.nearest(name, self.fields)
+            near = not_recorded(name) or advice.nearest(name, self.fields)
             raise KeyError(f"no field {name!r}; recorded are {', '.join(self.fields)}{near}")
         return self._reader.field(self._number, name)
 
@@ -147,7 +146,7 @@ class Frame(_Recorded):
         try:
             return self[name]
         except KeyError:
-            near = not_recorded(name) or _check.nearest(name, [*self.fields, *_public(Frame)], IN_WORDS)
+            near = not_recorded(name) or advice.nearest(name, [*self.fields, *_public(Frame)], advice.FIELDS)
             raise AttributeError(f"Frame has no attribute {name!r}{near}", name=name, obj=self) from None
 
     def __dir__(self) -> list[str]:
@@ -509,7 +508,7 @@ class Replay(_Recorded, _check.Strict, Closing):
 
 
 def not_recorded(
-    name: object, known: Collection[str] = (*derived.NAMES, *IN_WORDS.values(), "displacement")
+    name: object, known: Collection[str] = (*derived.NAMES, *advice.FIELDS.values(), "displacement")
 ) -> str:
     """What to say of one of the names known of simulations that is not in a trajectory; nothing of other names."""
     if not isinstance(name, str) or name not in known:

@@ -13,7 +13,7 @@ measures them.
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.integrators.fields import Rotation, Shear, VortexPair
 from mpm.integrators.measures import OscillatorRun, Row, Table, oscillator, table
 from mpm.integrators.runs import Method, Path, Trajectory, advect, integrate, methods
@@ -45,4 +45,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mpm.base import _check
-from mpm.integrators.runs import WORDS, integrate, methods
+from mpm.base import _check, advice
+from mpm.integrators.runs import integrate, methods
 from mpm.integrators.systems import Oscillator
 
 # An amplification |R|² above 1 by this is growth, not rounding.
@@ -100,7 +100,7 @@ def oscillator(method: str, z: float, periods: float) -> OscillatorRun:
     InstabilityError
         The numbers are no longer finite.
     """
-    name = _check.choice("method", method, tuple(methods()), WORDS)
+    name = _check.choice("method", method, tuple(methods()), advice.INTEGRATORS)
     step = _check.number("z", z, low=0, low_open=True, high=1e50, unit="rad")
     duration = _check.number("periods", periods, low=0, low_open=True, high=1e9)
     steps = max(1, round(duration * 2 * math.pi / step))

@@ -12,29 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.integrators import fields
 from mpm.integrators.fields import Field, Velocity
 from mpm.integrators.systems import MassSpring, Model, Oscillator, Shape, System, TwoBody, state
 
 MOST_STEPS = 2**62
-WORDS = MappingProxyType(
-    {
-        "euler": "explicit-euler",
-        "forward-euler": "explicit-euler",
-        "primitive-euler": "explicit-euler",
-        "semi-implicit-euler": "symplectic-euler",
-        "implicit-euler": "backward-euler",
-        "leapfrog": "verlet",
-        "stormer-verlet": "verlet",
-        "velocity-verlet": "verlet",
-        "heun": "trapezoidal",
-        "rk2": "midpoint",
-        "crank-nicolson": "implicit-trapezoidal",
-        "newmark": "implicit-trapezoidal",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +135,7 @@ def integrate(
     description = system._describe(start.shape)
     if velocity.shape != start.shape:
         raise ValueError(f"v has shape {velocity.shape}: must be {start.shape}, as x has")
-    name = _check.choice("method", method, tuple(methods()), WORDS)
+    name = _check.choice("method", method, tuple(methods()), advice.INTEGRATORS)
     count, stride, step, times = _records(dt, steps, every)
     positions, velocities = (_rows(first, len(times), count) for first in (start, velocity))
     energy = np.empty(len(times))
@@ -198,7 +182,7 @@ def advect(
     start = state("x", x)
     description = fields.describe(field, start.shape)
     advecting = tuple(row.name for row in methods().values() if row.advects)
-    name = _check.choice("method", method, advecting, WORDS)
+    name = _check.choice("method", method, advecting, advice.INTEGRATORS)
     count, stride, step, times = _records(dt, steps, every)
     positions = _rows(start, len(times), count)
     _core.advect(description, name, times, positions, step, count, stride)

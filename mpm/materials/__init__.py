@@ -27,7 +27,7 @@ one value. `UserLaw` takes numbers; its function may read what varies from a fie
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.materials import hardening
 from mpm.materials.elastic import (
     Corotated,
@@ -84,35 +84,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-HOOKE = (
-    "Hooke's law of small strain is not objective, a rotation would cause stress: Corotated is Hooke's law in the "
-    "rotated frame, Hencky that of the logarithmic strain"
-)
-DAMAGE = (
-    "no law of the package has damage: a UserLaw with history=[HistoryField('damage')] has what you write, "
-    "and docs/howto/own-material.md shows it; NACC softens as it dilates, so that bodies break"
-)
-HINTS = {
-    **dict.fromkeys(
-        ("damage", "fracture", "phasefield", "brittle", "johnsoncookdamage", "gurson", "lemaitre", "erosion"),
-        DAMAGE,
-    ),
-    **dict.fromkeys(("hooke", "hookean", "hookeslaw", "linear", "linearelastic", "linearelasticity"), HOOKE),
-    **dict.fromkeys(("elastic", "elasticity"), f"NeoHookean is the usual law of large strain. {HOOKE}"),
-    **dict.fromkeys(
-        ("rigid", "rigidbody"),
-        "Rigid is a body that others push; scene.add_collider adds a rigid obstacle with a given motion",
-    ),
-    **dict.fromkeys(
-        ("gas", "idealgas", "air"), "Fluid(bulk_modulus=gamma * p0, gamma=1.4, ...) is an ideal gas"
-    ),
-    "stiffenedgas": "Fluid(bulk_modulus=gamma * (p0 + p_inf), gamma=gamma, ...) is a stiffened gas",
-    "tait": "Fluid(bulk_modulus=K, gamma=7, ...) follows Tait's equation",
-    "perzyna": "VonMises(viscosity=eta, ...) is Perzyna's viscoplastic metal",
-    "prony": "Viscoelastic(g_1=..., tau_1=..., g_2=..., tau_2=...) is a Prony series of two branches",
-}
-
-__getattr__ = _check.names_of_module(__name__, __all__, HINTS)
+__getattr__ = advice.names_of_module(__name__, __all__, advice.OF_MATERIALS)
 
 
 def library() -> dict[str, Known]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
 
@@ -199,12 +199,7 @@ class MooneyRivlin(Material):
             )
 
 
-@_check.strict_options(
-    hints={
-        "bulk_modulus": "K = density c² with ten times the largest speed as c keeps the density within about 1 %"
-    }
-    | dict.fromkeys(("c", "sound_speed", "speed_of_sound"), "bulk_modulus = density c², with c = {}")
-)
+@_check.strict_options(hints=advice.OF_FLUID)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fluid(Material):
     """Weakly compressible fluid of pressure p = (K/γ)(J^−γ − 1), with an optional Newtonian viscosity.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Never
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.materials.laws import Material
 
 __all__ = ["Known", "Library", "catalogue"]
@@ -59,17 +59,8 @@ class Library(dict[str, Known]):
     """Materials by name."""
 
     def __missing__(self, name: object) -> Never:
-        near = _check.nearest(str(name), self, WORDS)
+        near = advice.nearest(str(name), self, advice.LIBRARY)
         raise KeyError(f"no material {name!r}; there are {', '.join(self)}{near}")
-
-
-WORDS = {
-    "iron": "steel",
-    "aluminum": "aluminium",
-    "gelatin": "gelatine",
-    "sand": "dry sand",
-    "clay": "London clay",
-}
 
 
 def catalogue(laws: Mapping[str, Any]) -> Library:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core, config
-from mpm.base import _check, fieldtable
+from mpm.base import _check, advice, fieldtable
 from mpm.base._check import FloatArray
 from mpm.materials.varying import Varying, called, is_varying
 
@@ -448,10 +448,7 @@ class _Elastic(Material):
 
     __slots__ = ()
 
-    _hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("lam", "mu", "bulk", "shear_modulus", "bulk_modulus"),
-        "its from_moduli() takes any two of E, nu, lam, mu and bulk",
-    )
+    _hints: ClassVar[Mapping[str, str]] = advice.OF_MODULI
 
     E: float
     nu: float

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from mpm import _core
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
@@ -93,13 +93,7 @@ class VonMises(_Flowing, _Elastic):
         return Material._parameter(self, name) if name in self.__dataclass_fields__ else 0.0
 
 
-DAMAGE = (
-    "there is no damage in this law, so that D1 to D5 have no use; a mpm.materials.UserLaw with "
-    "history=[mpm.materials.HistoryField('damage')] has what you write"
-)
-
-
-@_check.strict_options(hints=dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), DAMAGE))
+@_check.strict_options(hints=advice.OF_JOHNSON_COOK)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JohnsonCook(_Flowing):
     """Metal at high rates, pressures and temperatures: Johnson and Cook's yield stress, Mie and Grüneisen's pressure.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray, Unset
 from mpm.base.fieldtable import DISSIPATIONS
 from mpm.base.options import takes
@@ -52,19 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "StableDt"]
 
 
-# What to say about options that other packages have.
-OF_SIMULATION = {
-    "cfl": "dt='auto' keeps steps stable, and max_dt= shortens them",
-    **dict.fromkeys(
-        ("quasi_static", "quasistatic", "static", "damping"), "equilibrate() brings bodies to rest"
-    ),
-    "implicit": "integrator='implicit-euler' takes implicit steps",
-    **dict.fromkeys(("device", "gpu", "arch", "backend"), "it runs on the processor, with threads="),
-    **dict.fromkeys(("alpha", "flip"), "transfer='flip', flip_ratio={} mixes FLIP and PIC"),
-}
-
-
-@takes(numerics.Numerics, CommonArguments, hints=OF_SIMULATION)
+@takes(numerics.Numerics, CommonArguments, hints=advice.OF_SIMULATION)
 class Simulation(Populated, Solver, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 

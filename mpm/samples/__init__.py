@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mpm.base import _check
+from mpm.base import _check, advice
 
 __all__ = ["names", "path"]
 
@@ -44,4 +44,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

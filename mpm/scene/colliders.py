@@ -13,16 +13,15 @@ import numpy.typing as npt
 
 from mpm import _core
 from mpm import motion as _motion
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
-from mpm.scene.walls import CONTACT_WORDS, FRICTIONAL, RULES, Wall, checked_restitution, restore_fields
+from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_restitution, restore_fields
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
 
 __all__ = ["Collider"]
 
-OF_COLLIDER = {"velocity": "motion=mpm.motion.Linear({}) moves it"}
 SEEDS = 20_000  # starting points of the search for a collider's surface
 THIN = 2.0  # cells; thinner colliders leak
 THIN_SHARE = 0.2  # of the surface may be thin, because edges and tips are
@@ -69,7 +68,7 @@ def make_collider(
         raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
     if not shape._has_inside:
         raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
-    rule = _check.choice("contact", contact, RULES, CONTACT_WORDS)
+    rule = _check.choice("contact", contact, RULES, advice.CONTACTS)
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
         raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
@@ -101,7 +100,7 @@ class Collides:
         """Take a checked collider, or raise and change nothing."""
         raise NotImplementedError
 
-    @_check.options(hints=OF_COLLIDER)
+    @_check.options(hints=advice.OF_COLLIDER)
     def add_collider(
         self,
         shape: Shape,

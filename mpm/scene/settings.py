@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base.setting import Setting
 from mpm.materials.laws import Material
 from mpm.motion import Velocities
@@ -21,7 +21,6 @@ __all__ = ["Setting", "changed_scene", "named_changes", "of_contacts", "of_scene
 
 ALL = "body"  # stands for every body in the names of `named_changes`
 VECTORS = {"position": "", "velocity": "v"}  # with what their components' names begin, before the axis
-WORDS = {"speed": "velocity", "v": "velocity", "center": "position", "centre": "position", "radius": "size"}
 
 
 def of_scene(scene: Scene) -> tuple[Setting, ...]:
@@ -173,7 +172,7 @@ def named_changes(scene: Scene, wanted: Mapping[str, Any]) -> dict[str, Any]:
                 continue
             varies = what in body.material._varies or (what == "velocity" and callable(body.velocity))
             why = f"; {what} varies over this body" if varies else ""
-            _check.choice(f"setting of {body.name}", what, tuple(named[body.name]), WORDS, why)
+            _check.choice(f"setting of {body.name}", what, tuple(named[body.name]), advice.SETTINGS, why)
             found = named[body.name][what]
             others = [b.name for b in scene.bodies if b.material == body.material and b.name != body.name]
             if others and chosen != ALL and found[0].key.startswith("material "):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mpm import _core
-from mpm.base import _check
+from mpm.base import _check, advice
 
 ROWS = {row["name"]: row for row in _core.contacts()}
 CONTACTS = tuple(name for name, row in ROWS.items() if row["wall"])
@@ -17,15 +17,6 @@ FRICTIONAL = tuple(name for name, row in ROWS.items() if row["frictional"])
     name for name, row in ROWS.items() if row["rebounds"]
 )  # the contact that may have a restitution
 FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
-# What users may take for names of contacts.
-CONTACT_WORDS = {
-    **dict.fromkeys(("fixed", "clamped", "no-slip", "no_slip", "noslip"), "sticky"),
-    **dict.fromkeys(("free-slip", "free_slip", "frictionless", "roller"), "slip"),
-    **dict.fromkeys(("friction", "frictional"), "separate"),
-}
-# Names of faces in words; the last axis points up.
-IN_WORDS = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}
-UP_AND_DOWN = {"bottom": "-", "floor": "-", "down": "-", "top": "+", "ceiling": "+", "up": "+"}
 
 
 @_check.strict_options
@@ -69,7 +60,7 @@ class Wall:
         restore_fields(self, state)
 
     def __init__(self, contact: str, *, friction: float = 0.0, restitution: float = 0.0) -> None:
-        contact = _check.choice("contact", contact, CONTACTS, CONTACT_WORDS)
+        contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
         if friction and contact not in FRICTIONAL:
             raise ValueError(f"friction = {friction:g}: a {contact!r} wall has none; must be 0")
@@ -137,7 +128,7 @@ def resolve(walls: object, friction: object, dimension: int) -> dict[str, Wall]:
         wall = given.get(face, SMOOTH)
         label = "walls" if not isinstance(walls, Mapping) else f"walls[{face!r}]"
         if not isinstance(wall, Wall):
-            contact = _check.choice(label, wall, CONTACTS, CONTACT_WORDS)
+            contact = _check.choice(label, wall, CONTACTS, advice.CONTACTS)
             applies = contact in FRICTIONAL
             wall = Wall(contact, friction=coefficient if applies else 0.0)
             used = used or applies
@@ -217,7 +208,7 @@ def _spread(walls: Mapping[Any, Any], dimension: int, of: str = "walls") -> dict
     """A mapping by faces and axes as one by faces; `of` is the argument that errors name."""
     names = faces(dimension)
     axes = tuple("xyz"[:dimension])
-    words = IN_WORDS | {word: axes[-1] + side for word, side in UP_AND_DOWN.items()}
+    words = {**advice.FACES} | {word: axes[-1] + side for word, side in advice.UP_AND_DOWN.items()}
     result: dict[str, Any] = {}
     for key, wall in walls.items():
         _check.choice(f"key of {of}", key, (*names, *axes), words=words)

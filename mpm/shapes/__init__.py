@@ -14,7 +14,7 @@ belong to the shape.
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.shapes.cells import Cells
 from mpm.shapes.deforming import Deforming
 from mpm.shapes.lattice import DistanceGrid
@@ -44,4 +44,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpm import meshes
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.errors import FileFormatError
 from mpm.meshes import MeshReport
 from mpm.shapes.arguments import as_rows, brief
@@ -63,7 +63,7 @@ class Mesh(Shape):
     report: MeshReport
     _solid: meshes.Solid
 
-    @_check.options(hints={"scale": "Mesh(path).scale({}) is scaled"})
+    @_check.options(hints=advice.OF_MESH)
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.shapes.arguments import as_factors, as_number, as_rows, as_vector, brief
 from mpm.shapes.geometry import cos_sin, rotation, unit
 
@@ -34,7 +34,7 @@ class Shape:
 
         def __getattr__(self, name: str) -> Never:
             # Python calls this only if the ordinary look-up has failed.
-            raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
+            raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
 
     def _set(self, **values: Any) -> None:
         for value in values.values():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN
 from mpm.materials.laws import registry
 from mpm.solver import derived
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from mpm.solver.core import Core
 
 Array = npt.NDArray[Any]
-# Other names of fields, in words.
-IN_WORDS = {
-    "position": "x", "positions": "x", "pos": "x", "velocity": "v", "velocities": "v", "vel": "v",
-    "deformation_gradient": "F", "affine_velocity": "C", "velocity_gradient": "C", "jacobian": "J", "masses": "mass",
-    "strain": "F", "volumes": "volume", "plastic_jacobian": "Jp", "ids": "id", "materials": "material",
-}  # fmt: skip
 # Arrays of snapshots that are not fields.
 RESERVED = ("groups", "row", "history", "books", "numbers", "counters")
 
@@ -280,7 +274,7 @@ def no_owner(field: str) -> str:
 
 def _proposal(name: str, names: Sequence[str]) -> str:
     """The message for an unknown field."""
-    if IN_WORDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
+    if advice.FIELDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return no_owner("Jp")
     if name in DISSIPATIONS:
         return NOT_KEPT.format(name)
@@ -288,4 +282,4 @@ def _proposal(name: str, names: Sequence[str]) -> str:
         return f"; sim.compute({name!r}) computes it"
     if name in ("body", "bodies"):
         return "; sim.rows(name) are the rows of a body's particles"
-    return _check.component(name, names) or _check.nearest(name, names, IN_WORDS)
+    return advice.component(name, names) or advice.nearest(name, names, advice.FIELDS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from mpm import config
-from mpm.base import _check, interrupts
+from mpm.base import _check, advice, interrupts
 from mpm.errors import StepLimitError
 from mpm.scene.scene import BodyForce, Scene
 from mpm.solver import progress as progresses
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
 PARTICLES_PER_THREAD = 4096  # by default; a thread with fewer does not pay off
 STEPS_MAX = 2**62
-# What to call in place of options that `run` and `step` do not have.
-OF_RUN = {
-    **dict.fromkeys(("steps", "n", "n_steps", "num_steps"), "step({}) takes steps"),
-    **dict.fromkeys(
-        ("until", "end", "t_end", "t_final", "t", "time"), "run({} - sim.time) ends at that time"
-    ),
-    "dt": "the time step is an option of the simulation: dt={}",
-}
-OF_STEP = {**dict.fromkeys(("duration", "seconds", "time", "t"), "run({}) takes seconds"), "dt": OF_RUN["dt"]}
 
 
 class Run(_check.Strict):
@@ -88,7 +79,7 @@ class Run(_check.Strict):
 
     # ---- the run ---------------------------------------------------------------------------------------
 
-    @_check.options(hints=OF_RUN)
+    @_check.options(hints=advice.OF_RUN)
     def run(
         self,
         duration: float,
@@ -172,7 +163,7 @@ class Run(_check.Strict):
             if due:
                 call(self)
 
-    @_check.options(hints=OF_STEP)
+    @_check.options(hints=advice.OF_STEP)
     def step(self, n: int = 1) -> None:
         """Advance by `n` whole steps; errors as in `run`."""
         if isinstance(n, float):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core, config
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.base.fieldtable import KNOWN
 from mpm.errors import BusyError
@@ -33,7 +33,7 @@ from mpm.scene.colliders import (
 from mpm.scene.scene import Scene
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format
-from mpm.solver.particles import IN_WORDS, Copies, Particles
+from mpm.solver.particles import Copies, Particles
 from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
 
@@ -74,15 +74,7 @@ class SolverBase(Run, Collides):
     _looks: ClassVar[type[Any] | None] = None
     _rubs: ClassVar[bool] = True
     """Whether its walls and colliders may have friction."""
-    _instead: ClassVar[Mapping[str, str]] = {
-        "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
-        "subtract it from sim.particles.x",
-        "reset": "make a new simulation of sim.scene",
-        **dict.fromkeys(
-            ("export", "write"), "mpm.export(sim, path) writes particles, sim.save(path) the whole state"
-        ),
-        **{name: f"it is sim.scene.{name}" for name in ("bodies", "colliders", "gravity", "walls")},
-    }
+    _instead: ClassVar[Mapping[str, str]] = advice.OF_SOLVERS
     """What to do instead of methods and quantities that other solvers have, by their names."""
 
     def __init_subclass__(cls, kind: str | None = None, abstract: bool = False, **options: Any) -> None:
@@ -109,8 +101,8 @@ class SolverBase(Run, Collides):
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=self
             )
-        if name in KNOWN or name in IN_WORDS:
-            field = IN_WORDS.get(name, name)
+        if name in KNOWN or name in advice.FIELDS:
+            field = advice.FIELDS.get(name, name)
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
                 name=name,
@@ -129,7 +121,7 @@ class SolverBase(Run, Collides):
                 name=name,
                 obj=self,
             )
-        raise AttributeError(_check.unknown_attribute(self, name), name=name, obj=self)
+        raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
 
     # ---- what a subclass supplies ------------------------------------------------------------------------
 
@@ -388,8 +380,8 @@ class SolverBase(Run, Collides):
                 f"name = {name!r}: it labels particles and has no values between them; must be one of "
                 f"{', '.join(dict.fromkeys(between))}"
             )
-        vector = _check.component(name, self.particles.fields) if isinstance(name, str) else ""
-        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)), IN_WORDS, vector)
+        vector = advice.component(name, self.particles.fields) if isinstance(name, str) else ""
+        chosen = _check.choice("name", name, tuple(dict.fromkeys(between)), advice.FIELDS, vector)
         x = _check.array("points", points, (None, self.dimension))
         self._core.totals()  # what was written through views is taken, or refused
         copies = Copies(self.particles)

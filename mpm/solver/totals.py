@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Never, Protocol
 
 import numpy as np
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 
 if TYPE_CHECKING:
@@ -34,21 +34,11 @@ UNITS = {
 }
 
 
-# What users may take for names of totals.
-WORDS = {
-    "t": "time", "times": "time", "step": "dt", "com": "center_of_mass", "centre_of_mass": "center_of_mass",
-    "x": "center_of_mass", "p": "momentum", "l": "angular_momentum", "ke": "kinetic", "kinetic_energy": "kinetic",
-    "potential": "gravitational", "potential_energy": "gravitational", "pe": "gravitational",
-    "elastic_energy": "elastic", "strain_energy": "elastic", "total": "energy", "total_energy": "energy",
-    "e": "energy",
-}  # fmt: skip
-
-
 def proposal(name: object, names: Collection[str]) -> str:
     """The sentence that proposes a total for a wrong name, or nothing."""
     if not isinstance(name, str):
         return ""
-    return _check.component(name, names) or _check.nearest(name, names, WORDS)
+    return advice.component(name, names) or advice.nearest(name, names, advice.TOTALS)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any, ClassVar, Self, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.base import _check, fieldtable, memory
+from mpm.base import _check, advice, fieldtable, memory
 from mpm.base._check import Unset
 from mpm.base.options import takes
 from mpm.errors import SimulationError
@@ -160,10 +160,7 @@ class Simulation(Populated, Solver, kind="sph"):
     _parts: list[Part | Gone]
     _resolution = "spacing"
     _looks = FluidLooks
-    _instead: ClassVar[Mapping[str, str]] = {
-        **Populated._instead,
-        "equilibrate": "run with alpha=0.1 or more until totals().kinetic is small; a column of fluid begins near rest",
-    }
+    _instead = advice.OF_SPH
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm.base import _check
+from mpm.base import _check, advice
 
 FOLDER = "folder"  # the parameter of a function that is to have a folder for each case
 COLUMNS = ("case_file", "error_type", "error_message")  # of the table, beside parameters and results
@@ -100,7 +100,7 @@ def _refuse_names(where: str, case: Mapping[Any, Any], parameters: Mapping[str, 
         if name == FOLDER and FOLDER in named:
             raise ValueError(f"{where}: {FOLDER!r} is the folder that each case gets; leave it out")
         if name not in named and inspect.Parameter.VAR_KEYWORD not in kinds:
-            near = _check.nearest(name, named) or f"; there are {', '.join(named)}"
+            near = advice.nearest(name, named) or f"; there are {', '.join(named)}"
             raise TypeError(f"{where}: function has no parameter {name!r}{near}")
     missing = [
         name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.solver.totals import History
 
@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
             return self.time
         if key not in self.values:
             names = ("time", *self.values)
-            raise KeyError(f"no column {key!r}; there are {', '.join(names)}{_check.nearest(key, names)}")
+            raise KeyError(f"no column {key!r}; there are {', '.join(names)}{advice.nearest(key, names)}")
         return self.values[key]
 
     @_check.options
@@ -95,7 +95,7 @@ class Comparison(NamedTuple):
         if name in self.values:
             hint = f"; it is a column: comparison[{name!r}]"
         else:
-            hint = _check.nearest(name, (*self._fields, "times"))
+            hint = advice.nearest(name, (*self._fields, "times"))
         raise AttributeError(f"Comparison has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __repr__(self) -> str:

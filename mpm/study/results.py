@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import config
-from mpm.base import _check, files, paths
+from mpm.base import _check, advice, files, paths
 from mpm.errors import FileFormatError
 from mpm.study.calls import Record
 from mpm.study.cases import COLUMNS, Case, hash_of
@@ -249,7 +249,7 @@ class SweepTable(Mapping[str, Column]):
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._names:
-            near = _check.nearest(name, self._names) if isinstance(name, str) else ""
+            near = advice.nearest(name, self._names) if isinstance(name, str) else ""
             raise KeyError(f"no column {name!r}; there are {', '.join(self._names)}{near}")
         return _column([row.get(name) for row in self._rows])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mpm.base import _check
+from mpm.base import advice
 from mpm.viz.curves import plot_history
 from mpm.viz.figures import Picture, plot
 from mpm.viz.isosurface import Surface
@@ -26,4 +26,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-__getattr__ = _check.names_of_module(__name__, __all__)
+__getattr__ = advice.names_of_module(__name__, __all__)

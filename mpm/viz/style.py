@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.solver.source import Source
 from mpm.solver.state import State
 from mpm.viz import color as _color
@@ -284,7 +284,7 @@ def check_cmap(cmap: object) -> Table:
         if cmap not in names:
             shown = "'mpm', 'viridis', 'magma', 'coolwarm', 'gray' or another name of Matplotlib"
             raise ValueError(
-                f"cmap = {_check.shown(cmap)}: must be one of {shown}{_check.nearest(cmap, names)}"
+                f"cmap = {_check.shown(cmap)}: must be one of {shown}{advice.nearest(cmap, names)}"
             )
         return _sampled(matplotlib.colormaps[cmap](at))
     if callable(cmap):
