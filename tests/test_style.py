@@ -1,10 +1,13 @@
 """The words of pictures: cameras, colours, backgrounds, what is hidden; and the light of 3-D scenes."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import mpm
 from mpm import _core, materials, shapes, viz
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.viz import color as colors
 from mpm.viz.camera import Camera
 from mpm.viz.relief import Relief
@@ -286,3 +289,23 @@ def test_the_core_refuses_bad_light():
         with pytest.raises(ValueError) as error:
             _core.relief_depths(*{**depths, **change}.values())
         assert message in str(error.value)
+
+
+def test_every_picture_has_the_same_options(tmp_path):
+    """The signatures name them, although one type and one table write them; an unknown one is refused."""
+    sim = three(2)
+    with sim.record(tmp_path / "a.vtkhdf", fps=10):
+        sim.step()
+    with mpm.replay(tmp_path / "a.vtkhdf") as replay:
+        calls = [
+            (sim.plot, ()), (replay[0].plot, ()), (replay.plot, (0,)), (viz.plot, (sim,)), (viz.Renderer, (sim,)),
+            (sim.movie, (tmp_path / "a.gif",)), (replay.movie, (tmp_path / "a.gif",)),
+            (viz.movie, (sim, tmp_path / "a.gif")), (mpm.compare_plot, ([sim],)),
+        ]  # fmt: skip
+        for call, given in calls:
+            parameters = inspect.signature(call).parameters
+            for name, default in DEFAULTS.items():
+                assert parameters[name].default == default and name in PictureOptions.__annotations__, call
+            assert all(one.kind is not one.VAR_KEYWORD for one in parameters.values()), call
+            with pytest.raises(TypeError, match="no option 'colr'; did you mean 'color'"):
+                call(*given, colr="red")

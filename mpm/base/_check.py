@@ -131,6 +131,24 @@ def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, s
     return checked
 
 
+def spelled(arguments: type, defaults: Mapping[str, Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator: the last parameter of the function, ``**more: Unpack[arguments]``, stands in its signature for the
+    keywords of that `TypedDict`, with these defaults."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        own = inspect.signature(function)
+        kind, types = inspect.Parameter.KEYWORD_ONLY, arguments.__annotations__
+        by_name = [
+            inspect.Parameter(name, kind, default=default, annotation=types[name].__forward_arg__)
+            for name, default in defaults.items()
+        ]
+        parameters = [*list(own.parameters.values())[:-1], *by_name]
+        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
 def _resolution(name: str, known: Sequence[str]) -> str:
     """Methods have different words for their resolution, and users have more."""
     own = next((word for word in ("dx", "spacing") if word in known), "")

@@ -8,7 +8,6 @@ several classes share.
 
 from __future__ import annotations
 
-import inspect
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -316,18 +315,8 @@ def takes(
     shared = {name: row for name, row in rows(table).items() if name in arguments.__annotations__}
 
     def decorate(cls: T) -> T:
-        function = cls.__init__  # type: ignore[misc]
-        own = inspect.signature(function)
-        by_name = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=row.default,
-                annotation=arguments.__annotations__[name].__forward_arg__,
-            )
-            for name, row in shared.items()
-        ]
-        function.__signature__ = own.replace(parameters=[*list(own.parameters.values())[:-1], *by_name])
+        init = _check.spelled(arguments, {name: row.default for name, row in shared.items()})
+        cls.__init__ = init(cls.__init__)  # type: ignore[misc]
         if cls.__doc__:
             missing = [row.entry() for name, row in shared.items() if f"\n    {name} : " not in cls.__doc__]
             cls.__doc__ = cls.__doc__.replace(COMMON, "".join(missing))

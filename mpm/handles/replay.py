@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from mpm.base import _check, advice, later, paths
 from mpm.base._check import FloatArray
 from mpm.base.closing import Closing
 from mpm.base.fieldtable import KNOWN
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.io.description import restore, understood
 from mpm.io.sequence_reader import Reader as SequenceReader
 from mpm.io.sequence_reader import is_sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mpm.viz import Picture, Surface
-    from mpm.viz.style import Color, Ink
-    from mpm.viz.view import Cameras
 
 Array = npt.NDArray[Any]
 
@@ -193,38 +192,24 @@ class Frame(_Recorded):
         return self._stage.posed(self.time)
 
     @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def plot(
         self,
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
+        **options: Unpack[PictureOptions],
     ) -> Picture:
         """Draw the particles with Matplotlib; as `Simulation.plot`, with the colour of `Replay.plot`."""
         from mpm.viz import plot
 
-        chosen = _color(self, color, limits is not None or cmap is not None)
         return plot(
             self,
             ax=ax,
             figsize=figsize,
-            color=chosen,
-            cmap=cmap,
-            limits=limits,
-            background=background,
-            camera=camera,
-            hide=hide,
-            surface=surface,
             renderer=renderer,
-            cut=cut,
+            **_colored(self, options),
         )
 
     @_check.options
@@ -369,21 +354,15 @@ class Replay(_Recorded, _check.Strict, Closing):
         return self._reader.description
 
     @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def plot(
         self,
         i: int,
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
+        **options: Unpack[PictureOptions],
     ) -> Picture:
         """Draw a frame with Matplotlib, with the colliders where they were; needs the extra ``plot``.
 
@@ -417,34 +396,21 @@ class Replay(_Recorded, _check.Strict, Closing):
         return self[int(i)].plot(
             ax=ax,
             figsize=figsize,
-            color=color,
-            cmap=cmap,
-            limits=limits,
-            background=background,
-            camera=camera,
-            hide=hide,
-            surface=surface,
             renderer=renderer,
-            cut=cut,
+            **options,
         )
 
     @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def movie(
         self,
         path: str | os.PathLike[str],
         *,
         fps: float | None = None,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
         progress: bool = False,
+        **options: Unpack[PictureOptions],
     ) -> None:
         """Write all frames as a movie; needs the extra ``movie``.
 
@@ -470,22 +436,14 @@ class Replay(_Recorded, _check.Strict, Closing):
         if not len(self):
             raise ValueError(f"path = {_check.shown(path)}: the replay has no frames")
         rate = self.fps if fps is None else fps
-        chosen = _color(self[0], color, limits is not None or cmap is not None)
         write_frames(
             self,
             path,
             fps=rate,
-            color=chosen,
-            cmap=cmap,
-            limits=limits,
-            background=background,
-            camera=camera,
-            hide=hide,
-            surface=surface,
             size=size,
             renderer=renderer,
-            cut=cut,
             progress=progress,
+            **_colored(self[0], options),
         )
 
     def view(self) -> later.Viewer:
@@ -527,11 +485,12 @@ def _public(cls: type) -> list[str]:
     return [name for name in dir(cls) if not name.startswith("_")]
 
 
-def _color(frame: Frame, color: Color, scaled: bool) -> Color:
-    """What a frame is drawn by: the default depends on what was recorded."""
-    if color is None and (scaled or not frame._kinds()):
-        return "speed" if "speed" in frame.quantities else "material"
-    return color
+def _colored(frame: Frame, options: PictureOptions) -> PictureOptions:
+    """The options with what a frame is drawn by: the default depends on what was recorded."""
+    scaled = options.get("limits") is not None or options.get("cmap") is not None
+    if options.get("color") is None and (scaled or not frame._kinds()):
+        return {**options, "color": "speed" if "speed" in frame.quantities else "material"}
+    return options
 
 
 @_check.options

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mpm.base import _check, later
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.solver.keeping import Format
 from mpm.solver.solver import SolverBase
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from mpm.handles.replay import Replay
     from mpm.io.trajectory import Recording
     from mpm.viz import Picture, Surface
-    from mpm.viz.style import Color, Ink
-    from mpm.viz.view import Cameras
 
 __all__ = ["Solver"]
 
@@ -66,20 +65,14 @@ class Solver(SolverBase, abstract=True):
     # ---- pictures --------------------------------------------------------------------------------------
 
     @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def plot(
         self,
         *,
         ax: Axes | None = None,
         figsize: tuple[float, float] | None = None,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
+        **options: Unpack[PictureOptions],
     ) -> Picture:
         """Draw particles, or finite elements, and colliders with Matplotlib; needs the extra ``plot``.
 
@@ -142,35 +135,22 @@ class Solver(SolverBase, abstract=True):
             self,
             ax=ax,
             figsize=figsize,
-            color=color,
-            cmap=cmap,
-            limits=limits,
-            background=background,
-            camera=camera,
-            hide=hide,
-            surface=surface,
             renderer=renderer,
-            cut=cut,
+            **options,
         )
 
     @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def movie(
         self,
         path: str | os.PathLike[str],
         *,
         duration: float,
         fps: float,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         renderer: str = "builtin",
-        cut: Mapping[str, float] | None = None,
         progress: bool = False,
+        **options: Unpack[PictureOptions],
     ) -> None:
         """Run for `duration` and write a movie; needs the extra ``movie``. Drawing a frame overlaps computing the next.
 
@@ -203,17 +183,10 @@ class Solver(SolverBase, abstract=True):
             path,
             duration=duration,
             fps=fps,
-            color=color,
-            cmap=cmap,
-            limits=limits,
-            background=background,
-            camera=camera,
-            hide=hide,
-            surface=surface,
             size=size,
             renderer=renderer,
-            cut=cut,
             progress=progress,
+            **options,
         )
 
     @_check.options

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base.paths import created
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.colliders import Placed
 from mpm.scene.scene import Scene
 from mpm.solver.source import Source
@@ -23,8 +24,8 @@ from mpm.viz.camera import WHOLE
 from mpm.viz.canvas import inks_on
 from mpm.viz.render import Image, Renderer, check_cut, check_source, check_surface
 from mpm.viz.solid import renderer_of
-from mpm.viz.style import Color, Ink, Style, Table
-from mpm.viz.view import Cameras, View, check_camera
+from mpm.viz.style import Style, Table
+from mpm.viz.view import View, check_camera
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -119,39 +120,26 @@ def axes_or_new(ax: object, size: tuple[float, float]) -> Any:
     return ax
 
 
+@_check.options
+@_check.spelled(PictureOptions, DEFAULTS)
 def plot(
     sim: Source,
     *,
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
-    color: Color = None,
-    cmap: object = None,
-    limits: tuple[float, float] | None = None,
-    background: Ink | None = None,
-    camera: Cameras = None,
-    hide: str | Sequence[str] = (),
-    surface: bool | Mapping[str, Any] = False,
     renderer: str = "builtin",
-    cut: Mapping[str, float] | None = None,
+    **options: Unpack[PictureOptions],
 ) -> Picture:
     """Draw the particles of a simulation or of a frame; see `Simulation.plot`."""
     drawn_by = renderer_of(renderer, sim)
-    style = Style.checked(sim, color=color, cmap=cmap, limits=limits, background=background, hide=hide)
-    view = check_camera(camera, sim.scene)(sim.time)
-    check_cut(cut, sim)
-    check_surface(surface, sim)
+    chosen = DEFAULTS | options
+    style = Style.checked(sim, **chosen)
+    view = check_camera(chosen["camera"], sim.scene)(sim.time)
+    check_cut(chosen["cut"], sim)
+    check_surface(chosen["surface"], sim)
     chosen_size = check_figsize(figsize, ax)
     axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim), view))
-    options = {
-        "color": color,
-        "cmap": cmap,
-        "background": background,
-        "camera": camera,
-        "hide": hide,
-        "surface": surface,
-        "cut": cut,
-    }
-    seen = look(sim, style, view, drawn_by, options)
+    seen = look(sim, style, view, drawn_by, {**chosen, "limits": None})
     ends = style.limits or (0.0, 1.0) if style.quantity is None else style.limits
     ends = ends or _color.span(style.quantity or "", seen.shown)
     particles, domain = seen.draw(axes, ends)

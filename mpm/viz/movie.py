@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from mpm.base import _check, files
 from mpm.base.closing import Closing
 from mpm.base.paths import as_path, created, in_directory
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.solver.progress import follow, frame_count
 from mpm.solver.source import Running, Series, Source
 from mpm.viz import canvas
@@ -22,8 +23,6 @@ from mpm.viz.ffmpeg import Encoder, find
 from mpm.viz.framing import check_size
 from mpm.viz.render import Image, Renderer, Shot, check_image
 from mpm.viz.solid import renderer_of
-from mpm.viz.style import Color, Ink
-from mpm.viz.view import Cameras
 
 # Frame rates that players show smoothly; with more or fewer frames per simulated second a movie is slower or faster.
 PLAYBACK_LOW, PLAYBACK_HIGH = 10.0, 60.0
@@ -179,37 +178,25 @@ def check_path(path: object) -> Path:
     return in_directory("path", checked)
 
 
+@_check.options
+@_check.spelled(PictureOptions, DEFAULTS)
 def movie(
     sim: Running,
     path: str | os.PathLike[str],
     *,
     duration: float,
     fps: float,
-    color: Color = None,
-    cmap: object = None,
-    limits: tuple[float, float] | None = None,
-    background: Ink | None = None,
-    camera: Cameras = None,
-    hide: str | Sequence[str] = (),
-    surface: bool | Mapping[str, Any] = False,
     size: tuple[int, int] | None = None,
     renderer: str = "builtin",
-    cut: Mapping[str, float] | None = None,
     progress: bool = False,
+    **options: Unpack[PictureOptions],
 ) -> None:
     """Run a simulation and write what it looks like; see `Simulation.movie`."""
     # Everything is checked before the file is begun, and the bar comes last: nothing is left over from an error.
     picture = renderer_of(renderer, sim)(
         sim,
-        color=color,
-        cmap=cmap,
-        limits=limits,
-        background=background,
-        camera=camera,
-        hide=hide,
-        surface=surface,
         size=size,
-        cut=cut,
+        **options,
     )
     frame_count(duration, fps)
     _check.flag("progress", progress)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm.base import _check
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.settings import Setting
 from mpm.solver.source import Running, is_source
 from mpm.viz import color as _color
@@ -26,8 +27,8 @@ from mpm.viz.figures import (
 )
 from mpm.viz.render import check_cut, check_source, check_surface
 from mpm.viz.solid import renderer_of
-from mpm.viz.style import Color, Ink, Style
-from mpm.viz.view import Cameras, View, check_camera
+from mpm.viz.style import Style
+from mpm.viz.view import View, check_camera
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,22 +51,16 @@ class Comparison(NamedTuple):
 
 
 @_check.options
+@_check.spelled(PictureOptions, DEFAULTS)
 def compare_plot(
     source: Running | Callable[[Any], Running] | Mapping[str, Any] | Sequence[Any],
     parameter: str | None = None,
     values: Sequence[Any] | None = None,
     *,
     times: float | Sequence[float] | None = None,
-    color: Color = None,
-    cmap: object = None,
-    limits: tuple[float, float] | None = None,
-    background: Ink | None = None,
-    camera: Cameras = None,
-    hide: str | Sequence[str] = (),
-    surface: bool | Mapping[str, Any] = False,
-    cut: Mapping[str, float] | None = None,
     figsize: tuple[float, float] | None = None,
     figure: Figure | None = None,
+    **options: Unpack[PictureOptions],
 ) -> Comparison:
     """Draw runs side by side: those that there are, or a scene with several values of one parameter. Needs the extra
     ``plot``.
@@ -121,30 +116,22 @@ def compare_plot(
         wanted = _values(values, len(instants))
         runs = [make(value) for value in wanted]
         titles, states, advance = wanted, [[run] for run in runs], True
-    options = {
-        "color": color,
-        "cmap": cmap,
-        "background": background,
-        "camera": camera,
-        "hide": hide,
-        "surface": surface,
-        "cut": cut,
-    }
+    chosen = DEFAULTS | options
     styles, views = [], []
     for run in (line[0] for line in states):
         check_source(run)
-        words = {"color": color, "cmap": cmap, "limits": limits, "background": background, "hide": hide}
-        styles.append(Style.checked(run, **words))
-        views.append(check_camera(camera, run.scene))
-        check_cut(cut, run)
-        check_surface(surface, run)
+        styles.append(Style.checked(run, **chosen))
+        views.append(check_camera(chosen["camera"], run.scene))
+        check_cut(chosen["cut"], run)
+        check_surface(chosen["surface"], run)
+    chosen["limits"] = None
     quantity = styles[0].quantity
     if advance:
-        looks = _run(runs, instants, styles, views, options)
+        looks = _run(runs, instants, styles, views, chosen)
     else:
         looks = [
             [
-                look(state, style, view(state.time), options=options)
+                look(state, style, view(state.time), options=chosen)
                 for state, style, view in zip(line, styles, views, strict=True)
             ]
             for line in zip(*states, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.scene import Scene
 from mpm.solver.source import Source, is_source
 from mpm.solver.state import State
@@ -22,9 +23,9 @@ from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
 from mpm.viz.discs import palette
 from mpm.viz.relief import Relief
-from mpm.viz.style import Color, Ink, Style
+from mpm.viz.style import Style
 from mpm.viz.surfaces import Surface
-from mpm.viz.view import Cameras, View, check_camera, moves
+from mpm.viz.view import View, check_camera, moves
 
 Image = npt.NDArray[np.uint8]
 
@@ -84,25 +85,19 @@ class Renderer:
 
     _any_thread = True  # may another thread draw than the one that shoots?
 
+    @_check.options
+    @_check.spelled(PictureOptions, DEFAULTS)
     def __init__(
         self,
         sim: Source,
         *,
-        color: Color = None,
-        cmap: object = None,
-        limits: tuple[float, float] | None = None,
-        background: Ink | None = None,
-        camera: Cameras = None,
-        hide: str | Sequence[str] = (),
-        surface: bool | Mapping[str, Any] = False,
         size: tuple[int, int] | None = None,
         annotate: bool = True,
-        cut: Mapping[str, float] | None = None,
+        **options: Unpack[PictureOptions],
     ) -> None:
         check_source(sim)
-        self.style = Style.checked(
-            sim, color=color, cmap=cmap, limits=limits, background=background, hide=hide
-        )
+        chosen = DEFAULTS | options
+        self.style = Style.checked(sim, **chosen)
         self.color = self.style.quantity
         self.label = "" if self.color is None else _color.label(sim, self.color)
         self.legend = () if self.color is None else _color.legend(sim, self.color)
@@ -110,18 +105,17 @@ class Renderer:
         self.annotate = _check.flag("annotate", annotate)
         self.bar = self.annotate and self.color is not None
         self.dimension = sim.dimension
-        self._around = check_surface(surface, sim)
+        self._around = check_surface(chosen["surface"], sim)
         self._missed = False  # whether a warning has told that a surface misses its volume
-        self._view = check_camera(camera, sim.scene)
+        self._view = check_camera(chosen["camera"], sim.scene)
         view = self._view(sim.time)
-        chosen = (
+        self.width, self.height = (
             framing.fitted(sim.scene, self.annotate, view=view, bar=self.bar)
             if size is None
             else framing.check_size(size)
         )
-        self.width, self.height = chosen
-        self.unit = framing.text_unit(*chosen)
-        self.cut = check_cut(cut, sim)
+        self.unit = framing.text_unit(self.width, self.height)
+        self.cut = check_cut(chosen["cut"], sim)
         self._colors = palette(self.style.table)
         self._inks = canvas.inks_on(self.style.background)
         self._stand = self._stand_at(view, sim.scene)

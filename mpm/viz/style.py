@@ -19,8 +19,6 @@ from mpm.viz import color as _color
 
 Rgb: TypeAlias = tuple[int, int, int]
 Table: TypeAlias = npt.NDArray[np.uint8]
-Ink: TypeAlias = str | tuple[float, float, float]
-Color: TypeAlias = str | tuple[float, float, float] | Mapping[str, Ink] | None
 
 WATER, SAND, CLAY, EARTH, MUD = (
     (38, 116, 204),
@@ -100,8 +98,9 @@ class Style:
         limits: object = None,
         background: object = None,
         hide: object = (),
+        **others: object,
     ) -> Style:
-        """The style that words ask for; see `Simulation.plot`."""
+        """The style that words ask for; see `Simulation.plot`. It leaves out the other options of pictures."""
         ends = _color.check_limits(limits)
         if color is None and (ends is not None or cmap is not None):
             color = "speed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ NAMES = {
 KEYS = ("view", "azimuth", "elevation", "eye", "target", "zoom", "spin")
 PLANE_KEYS = ("target", "zoom")
 ZOOM = (0.01, 1000.0)
-
-Camera: TypeAlias = str | tuple[float, float] | Mapping[str, Any]
-Cameras: TypeAlias = Camera | Callable[[float], Camera] | None
 
 
 @dataclass(frozen=True, slots=True)
