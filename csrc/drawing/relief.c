@@ -25,6 +25,7 @@ struct shading {
     float *from, *to;
     int apart;
     bool down, on_ground;
+    void (*work)(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at); /* of a pixel */
 };
 
 static int32_t nearest(float position)
@@ -188,18 +189,11 @@ static float held(float slope)
     return slope > STEEPEST ? STEEPEST : slope < -STEEPEST ? -STEEPEST : slope;
 }
 
-static void slope_rows(void *context, ptrdiff_t item, int thread)
+static void find_slope(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
-    (void)thread;
-    struct shading *s = context;
-    const ptrdiff_t width = s->relief->width, first = s->top + item * TASK_ROWS,
-                    last = smaller(first + TASK_ROWS, s->bottom);
-    for (ptrdiff_t r = first; r < last; r++)
-        for (ptrdiff_t c = s->left; c < s->right; c++) {
-            const ptrdiff_t at = r * width + c;
-            s->across[at] = s->kind[at] == NOTHING ? 0 : held(slope(s, at, c, width, 1));
-            s->steep[at] = s->kind[at] == NOTHING ? 0 : held(slope(s, at, r, s->relief->height, width));
-        }
+    const ptrdiff_t width = s->relief->width;
+    s->across[at] = s->kind[at] == NOTHING ? 0 : held(slope(s, at, c, width, 1));
+    s->steep[at] = s->kind[at] == NOTHING ? 0 : held(slope(s, at, r, s->relief->height, width));
 }
 
 struct normal {
@@ -283,51 +277,55 @@ static float sunlight(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
     return 1 - dark / total;
 }
 
-static void probe_rows(void *context, ptrdiff_t item, int thread)
+static void probe(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
-    (void)thread;
-    struct shading *s = context;
-    const ptrdiff_t width = s->relief->width, first = s->top + item * TASK_ROWS,
-                    last = smaller(first + TASK_ROWS, s->bottom);
-    for (ptrdiff_t r = first; r < last; r++)
-        for (ptrdiff_t c = s->left; c < s->right; c++) {
-            const ptrdiff_t at = r * width + c;
-            if (s->kind[at] == NOTHING)
-                continue;
-            const struct normal n = normal_of(s, at);
-            s->open[at] = openness(s, r, c, n);
-            s->sunny[at] = sunlight(s, r, c, n);
-        }
+    if (s->kind[at] == NOTHING)
+        return;
+    const struct normal n = normal_of(s, at);
+    s->open[at] = openness(s, r, c, n);
+    s->sunny[at] = sunlight(s, r, c, n);
 }
 
 /* Multiplies the image by the light; of open ground it is 1. */
-static void light_rows(void *context, ptrdiff_t item, int thread)
+static void apply_light(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
-    (void)thread;
-    const struct shading *s = context;
+    (void)r, (void)c;
     const mpm_relief *relief = s->relief;
     const mpm_relief_light *light = s->light;
+    if (s->kind[at] == NOTHING)
+        return;
+    const bool material = s->kind[at] == MATERIAL;
+    const float on_ground = relief->ground && relief->ground[at] > -INFINITY ? 1 : 0;
+    const struct normal n = normal_of(s, at);
+    const float facing = dot(n, light->sun), direct = facing > 0 ? facing : 0,
+                upward = 0.5f + 0.5f * dot(n, light->up);
+    for (int i = 0; i < 3; i++) {
+        const float diffuse = light->sky[i] * upward + light->earth[i] * (1 - upward) + light->fill * n.near;
+        const float all = diffuse * s->open[at] + light->shine[i] * direct * s->sunny[at];
+        const float kept = all / (diffuse + light->shine[i] * direct); /* of the light of open ground */
+        const float ground = 1 + (kept - 1) * light->ground * on_ground;
+        const float factor = material ? relief->cover[at] * all + (1 - relief->cover[at]) * ground : ground;
+        const float colour = (float)s->image[3 * at + i] * factor + 0.5f;
+        s->image[3 * at + i] = (uint8_t)(colour < 255 ? colour : 255);
+    }
+}
+
+static void work_on_rows(void *context, ptrdiff_t item, int thread)
+{
+    (void)thread;
+    struct shading *s = context;
     const ptrdiff_t first = s->top + item * TASK_ROWS, last = smaller(first + TASK_ROWS, s->bottom);
     for (ptrdiff_t r = first; r < last; r++)
-        for (ptrdiff_t c = s->left; c < s->right; c++) {
-            const ptrdiff_t at = r * relief->width + c;
-            if (s->kind[at] == NOTHING)
-                continue;
-            const bool material = s->kind[at] == MATERIAL;
-            const float on_ground = relief->ground && relief->ground[at] > -INFINITY ? 1 : 0;
-            const struct normal n = normal_of(s, at);
-            const float facing = dot(n, light->sun), direct = facing > 0 ? facing : 0,
-                        upward = 0.5f + 0.5f * dot(n, light->up);
-            for (int i = 0; i < 3; i++) {
-                const float diffuse = light->sky[i] * upward + light->earth[i] * (1 - upward) + light->fill * n.near;
-                const float all = diffuse * s->open[at] + light->shine[i] * direct * s->sunny[at];
-                const float kept = all / (diffuse + light->shine[i] * direct); /* of the light of open ground */
-                const float ground = 1 + (kept - 1) * light->ground * on_ground;
-                const float factor = material ? relief->cover[at] * all + (1 - relief->cover[at]) * ground : ground;
-                const float colour = (float)s->image[3 * at + i] * factor + 0.5f;
-                s->image[3 * at + i] = (uint8_t)(colour < 255 ? colour : 255);
-            }
-        }
+        for (ptrdiff_t c = s->left; c < s->right; c++)
+            s->work(s, r, c, r * s->relief->width + c);
+}
+
+/* Works on each pixel of the part that is lit. */
+static void for_pixels(mpm_pool *pool, struct shading *s,
+                       void (*work)(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at))
+{
+    s->work = work;
+    mpm_pool_for(pool, work_on_rows, s, (s->bottom - s->top + TASK_ROWS - 1) / TASK_ROWS);
 }
 
 static void include(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t margin)
@@ -381,17 +379,16 @@ mpm_status mpm_relief_shade(const mpm_allocator *allocator, const mpm_relief *re
         status = mpm_pool_start(&pool, allocator, threads);
     if (!status) {
         frame(&s);
-        const ptrdiff_t tasks = (s.bottom - s.top + TASK_ROWS - 1) / TASK_ROWS;
         mpm_pool_for(pool, sort_rows, &s, (relief->height + TASK_ROWS - 1) / TASK_ROWS);
         const int levels = levels_of(light->spread);
         filter(pool, &s, s.smooth, NULL, levels, false);
-        mpm_pool_for(pool, slope_rows, &s, tasks);
+        for_pixels(pool, &s, find_slope);
         filter(pool, &s, s.across, s.smooth, levels, false);
         filter(pool, &s, s.steep, s.smooth, levels, false);
-        mpm_pool_for(pool, probe_rows, &s, tasks);
+        for_pixels(pool, &s, probe);
         filter(pool, &s, s.open, s.smooth, BLUR_LEVELS, true);
         filter(pool, &s, s.sunny, s.smooth, BLUR_LEVELS, true);
-        mpm_pool_for(pool, light_rows, &s, tasks);
+        for_pixels(pool, &s, apply_light);
         mpm_pool_stop(pool);
     }
     for (int k = FIELDS - 1; k >= 0; k--)

@@ -33,91 +33,9 @@ MILLIMETRES = 20  # times the size of the domain: a shape that large is probably
 MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
 
 
-def sample(
-    shape: Shape,
-    *,
-    lower: Floats,
-    upper: Floats,
-    dx: float,
-    particles_per_cell: int,
-    sampling: str,
-    rng: np.random.Generator,
-    body: str,
-    size: str = "dx",
-    scaled: bool = True,
-    room: int = MOST_ROWS,
-    present: int = 0,
-) -> tuple[Floats, Floats]:
-    """Fill a shape with particles. `mpm.mpm.numerics.Numerics` and `mpm.Scene` have checked the arguments.
-
-    Parameters
-    ----------
-    shape
-        What to fill. Shapes without end are clipped to the domain; others must lie in it. The particles of
-        `Points` are its own.
-    lower, upper : (d,) ndarray
-        The domain [m]; cells count from `lower`.
-    dx
-        Width of a cell [m].
-    particles_per_cell
-        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``; the mean for ``"poisson"``.
-    sampling
-        ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
-        middles of the sub-cells; ``"random"``: random points of the cell; ``"poisson"``: random points that keep a
-        distance from each other, in a tile that repeats.
-    rng
-        It is advanced. The same one gives the same points.
-    body
-        Whose shape it is: a name for messages.
-    size
-        What users call `dx`.
-    scaled
-        Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
-    room, present
-        How many particles this machine can hold, and how many of them are there already.
-
-    Returns
-    -------
-    x : (n, d) float64
-        Positions [m], cell by cell in lexicographic order.
-    volume : (n,) float64
-        [m³; in 2-D m²]: dx^d / particles_per_cell each where the shape fills the cells; where it cuts one, the filled
-        part is shared by the particles there. The sum is the volume of the shape in the domain; of `Points`, what they
-        say.
-
-    Raises
-    ------
-    ValueError
-        The shape sticks out of the domain, no particle falls into it.
-    MemoryError
-        There would be more particles than the machine can hold.
-
-    Warns
-    -----
-    UserWarning
-        So few particles fall into the shape, or so many, that they resolve it badly, or its volume is known to less
-        than a hundredth.
-
-    References
-    ----------
-    Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
-    """
-    found = plan(
-        shape,
-        lower=lower,
-        upper=upper,
-        dx=dx,
-        particles_per_cell=particles_per_cell,
-        sampling=sampling,
-        rng=rng,
-        body=body,
-        size=size,
-        scaled=scaled,
-        room=room,
-        present=present,
-        keep=True,
-    )
-    return found.whole()
+def sample(shape: Shape, **arguments: Any) -> tuple[Floats, Floats]:
+    """The particles of `plan` at once: positions [m] and volumes [m³; in 2-D m²]."""
+    return plan(shape, **arguments, keep=True).whole()
 
 
 @dataclass
@@ -232,7 +150,60 @@ def plan(
     present: int = 0,
     keep: bool = False,
 ) -> Plan:
-    """`sample` in pieces; `keep` keeps their places, which takes memory and spares the time to find them again."""
+    """Fill a shape with particles. `mpm.mpm.numerics.Numerics` and `mpm.Scene` have checked the arguments.
+
+    Parameters
+    ----------
+    shape
+        What to fill. Shapes without end are clipped to the domain; others must lie in it. The particles of
+        `Points` are its own.
+    lower, upper : (d,) ndarray
+        The domain [m]; cells count from `lower`.
+    dx
+        Width of a cell [m].
+    particles_per_cell
+        Candidates in each cell; k^d for ``"stratified"`` and ``"lattice"``; the mean for ``"poisson"``.
+    sampling
+        ``"stratified"``: each cell is split into k^d sub-cells with one random point each; ``"lattice"``: the
+        middles of the sub-cells; ``"random"``: random points of the cell; ``"poisson"``: random points that keep a
+        distance from each other, in a tile that repeats.
+    rng
+        It is advanced. The same one gives the same points.
+    body
+        Whose shape it is: a name for messages.
+    size
+        What users call `dx`.
+    scaled
+        Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
+    room, present
+        How many particles this machine can hold, and how many of them are there already.
+    keep
+        Keep the places, which takes memory and spares the time to find them again.
+
+    Returns
+    -------
+    Plan
+        Positions [m] cell by cell in lexicographic order, and volumes [m³; in 2-D m²]: dx^d / particles_per_cell each
+        where the shape fills the cells; where it cuts one, the filled part is shared by the particles there. The sum is
+        the volume of the shape in the domain; of `Points`, what they say.
+
+    Raises
+    ------
+    ValueError
+        The shape sticks out of the domain, no particle falls into it.
+    MemoryError
+        There would be more particles than the machine can hold.
+
+    Warns
+    -----
+    UserWarning
+        So few particles fall into the shape, or so many, that they resolve it badly, or its volume is known to less
+        than a hundredth.
+
+    References
+    ----------
+    Stratified: one jittered sample per stratum, as in R. L. Cook, ACM Trans. Graph. 5 (1986) 51.
+    """
     dim, domain = shape.dimension, Box(lower, upper)
     side = round(particles_per_cell ** (1 / dim)) if sampling in ("stratified", "lattice") else 1
     cells = np.rint((domain.upper - domain.lower) / dx)
