@@ -39,7 +39,7 @@ REFUSED = """<!doctype html><meta charset="utf-8"><title>mpm</title><p>This addr
 Open the one that <code>python -m mpm view</code> printed when it was started.</p>"""
 
 
-class Stranger(routing.Matcher):  # type: ignore[misc]
+class ForeignRequest(routing.Matcher):  # type: ignore[misc]
     """Matches requests that no page of this server makes, whatever the path: requests and websockets alike."""
 
     def match(self, request: Any) -> dict[str, Any] | None:
@@ -51,8 +51,8 @@ class Stranger(routing.Matcher):  # type: ignore[misc]
         return None if ours and all(origin.lower() == f"http://{host}" for origin in origins) else {}
 
 
-class Known:
-    """Who knows the token: by the address, by the cookie that the page sets, or by a header of a script."""
+class TokenAuth:
+    """Admits requests that have the token: in the address, the cookie that the page sets, or a header of a script."""
 
     def __init__(self, token: str, port: int) -> None:
         self.token = token
@@ -63,7 +63,7 @@ class Known:
         """Of a request for the page."""
         return _same(handler.get_query_argument("token", ""), self.token)
 
-    def knows(self, handler: Any) -> bool:
+    def admits(self, handler: Any) -> bool:
         """Of any request."""
         scheme, _, told = handler.request.headers.get("Authorization", "").partition(" ")
         return _same(handler.get_cookie(self.name, ""), self.cookie) or (
@@ -78,23 +78,23 @@ def _same(told: str, secret: str) -> bool:
 class Guarded(web.RequestHandler):  # type: ignore[misc]
     """A request for the page; answers 403 to those who do not know the token."""
 
-    known: Known
+    auth: TokenAuth
 
-    def initialize(self, known: Known) -> None:
+    def initialize(self, auth: TokenAuth) -> None:
         """See `tornado.web.RequestHandler`."""
-        self.known = known
+        self.auth = auth
 
     def prepare(self) -> None:
         """Refuse before anything is read or said."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
-        by_address = self.known.by_address(self)
-        if not by_address and not self.known.knows(self):
+        by_address = self.auth.by_address(self)
+        if not by_address and not self.auth.admits(self):
             self.set_status(403)
             self.finish(REFUSED)
         elif by_address:
-            self.set_cookie(self.known.name, self.known.cookie, httponly=True, samesite="Strict")
+            self.set_cookie(self.auth.name, self.auth.cookie, httponly=True, samesite="Strict")
 
 
 class Shown(Guarded):
@@ -120,16 +120,16 @@ class Alive(Guarded):
         self.set_status(204)
 
 
-class Line(websocket.WebSocketHandler):  # type: ignore[misc]
+class PageSocket(websocket.WebSocketHandler):  # type: ignore[misc]
     """The websocket of a page."""
 
-    def initialize(self, known: Known, hub: Hub) -> None:
+    def initialize(self, auth: TokenAuth, hub: Hub) -> None:
         """See `tornado.web.RequestHandler`."""
-        self.known, self.hub, self.page = known, hub, Page(self.send)
+        self.auth, self.hub, self.page = auth, hub, Page(self.send)
 
     def prepare(self) -> None:
         """Refuse those who do not know the token."""
-        if not self.known.knows(self):
+        if not self.auth.admits(self):
             raise web.HTTPError(403)
 
     def open(self, *args: str) -> None:
@@ -167,20 +167,20 @@ def run(hub: Hub, *, port: int, token: str, opened: Callable[[], object]) -> Non
     except OSError as error:
         print(f"mpm: port {port} of {ADDRESS}: {error.strerror}", file=sys.stderr)
         raise SystemExit(1) from None
-    asyncio.run(_serve(hub, sockets, Known(token, port), opened))
+    asyncio.run(_serve(hub, sockets, TokenAuth(token, port), opened))
 
 
-async def _serve(hub: Hub, sockets: Any, known: Known, opened: Callable[[], object]) -> None:
+async def _serve(hub: Hub, sockets: Any, auth: TokenAuth, opened: Callable[[], object]) -> None:
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             loop.add_signal_handler(number, ended.set)
     application = web.Application(
         [
-            (Stranger(), web.ErrorHandler, {"status_code": 403}),
-            ("/", Shown, {"known": known}),
-            ("/alive", Alive, {"known": known}),
-            ("/line", Line, {"known": known, "hub": hub}),
+            (ForeignRequest(), web.ErrorHandler, {"status_code": 403}),
+            ("/", Shown, {"auth": auth}),
+            ("/alive", Alive, {"auth": auth}),
+            ("/line", PageSocket, {"auth": auth, "hub": hub}),
         ],
         websocket_max_message_size=LARGEST,
         log_function=lambda handler: None,
