@@ -18,6 +18,7 @@ every_dtype = each("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 
 STEPS, DT = 2000, 5e-4
+FEWER = 1100  # of many particles: enough to cross five cells
 
 
 def drift(series, start):
@@ -70,9 +71,9 @@ def test_a_free_body_keeps_its_totals(dim, dtype, law):
 @pytest.mark.parametrize("law", [*scenes.LAWS[:5], "von_mises", "viscoelastic", "rigid"])
 @each("isa", scenes.ISAS)
 def test_a_free_body_of_13824_particles_keeps_its_totals(dtype, law, isa):
-    drifts, energy = fly(3, dtype, law, isa, 24)
+    drifts, energy = fly(3, dtype, law, isa, 24, FEWER)
     for name, limits in LIMITS.items():
-        assert drifts[name] <= limits[scenes.DTYPES.index(dtype)], (name, drifts)
+        assert drifts[name] <= FEWER / STEPS * limits[scenes.DTYPES.index(dtype)], (name, drifts)
     assert 0.5 < energy < 1
 
 

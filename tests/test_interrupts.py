@@ -3,9 +3,8 @@
 import os
 import random
 import signal
-import subprocess
 import sys
-import textwrap
+import tempfile
 import threading
 import time
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import mpm
+from forks import Forks
 from mpm.base.interrupts import SIGNALS, undisturbed
 from trajectories import make
 
@@ -98,27 +98,24 @@ CHILD = """
 """
 
 
-def one_interrupt(folder, fps, delay):
+def one_interrupt(forks, folder, fps, delay):
     """A process that records gets one SIGINT. What it says, or nothing if it runs on."""
-    command = [sys.executable, "-c", textwrap.dedent(CHILD), folder / "a.vtkhdf", str(fps)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        process.stdout.readline()
-        time.sleep(delay)
-        process.send_signal(signal.SIGINT)
-        try:
-            return process.communicate(timeout=20)[0].split()
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return []
+    process = forks.start(folder, CHILD, folder / "a.vtkhdf", fps)
+    process.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    return process.read().split()
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_one_ctrl_c_ends_the_run_and_not_the_recording(tmp_path, times):
     pytest.importorskip("h5py")
     rng = random.Random(times)
-    for k in range(times):
-        delay = rng.uniform(0.05, 0.3)
-        assert one_interrupt(tmp_path, 1e5 if k % 2 else 300, delay) == ["False", "True", "100"], delay
+    with tempfile.TemporaryDirectory() as pipe, Forks(pipe) as forks:
+        for k in range(times):
+            delay = rng.uniform(0.05, 0.3)
+            said = one_interrupt(forks, tmp_path, 1e5 if k % 2 else 300, delay)
+            assert said == ["False", "True", "100"], delay
 
 
 def test_an_error_in_writing_says_that_the_recording_has_ended(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import mpm
+from forks import Forks
 from mpm.io import hdf5_bytes
 from trajectories import bits, make, same, snapshot
 
@@ -241,17 +243,16 @@ def test_a_run_cannot_be_entered_by_its_own_recording(tmp_path, monkeypatch):
 # --- after a crash -----------------------------------------------------------------------------------------------
 
 
-def crash(folder, rng, reference):
+RECORD = "sim.record('a.vtkhdf', fps=20000, fields=('v',)); print(flush=True); sim.run(1e6)"
+
+
+def crash(forks, folder, rng, reference):
     """Kill a process that records, at some moment; what it leaves has to be the beginning of the reference."""
-    process = start_script(
-        folder,
-        "sim.record('a.vtkhdf', fps=20000, fields=('v',)); print(flush=True); sim.run(1e6)",
-        stdout=subprocess.PIPE,
-    )
-    process.stdout.readline()
+    process = forks.start(folder, textwrap.dedent(SCENE) + RECORD)
+    process.readline()
     time.sleep(rng.uniform(0, 0.3))
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.read()
     with mpm.replay(folder / "a.vtkhdf") as frames:
         n = min(len(frames), len(reference))
         assert len(frames) >= 1 and frames.times[:n].tolist() == [state.time for state in reference[:n]]
@@ -274,7 +275,8 @@ def reference_states():
 
 def kill_often(folder, times, seed):
     rng, reference = random.Random(seed), reference_states()
-    counts = [crash(folder, rng, reference) for _ in range(times)]
+    with tempfile.TemporaryDirectory() as pipe, Forks(pipe) as forks:
+        counts = [crash(forks, folder, rng, reference) for _ in range(times)]
     assert len(set(counts)) > min(times // 3, 20)  # killed at different moments
     with pytest.raises(OSError):  # other programs refuse it, ...
         h5py.File(folder / "a.vtkhdf")
