@@ -65,6 +65,7 @@ RELATIONS = {
     "unfolded": Relation(relations.unfolded, rounds=False, share=0.3),
     "slab": Relation(relations.as_a_slab, rounds=False, share=0.3),
     "implicit": Relation(relations.implicitly, rounds=False, share=0.3),
+    "united": Relation(relations.united, rounds=False),
 }
 
 

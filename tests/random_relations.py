@@ -549,3 +549,34 @@ def implicitly(case: Case, rng: np.random.Generator) -> Difference:
         gaps.append(float(np.sqrt(gap)) / random_scenes.WAVE)
     allowed = 0.6 * gaps[0] + 2e-4  # measured 0.25; contacts that open and close leave up to 1e-4
     return Difference(gaps[1] / allowed, "v of implicit and explicit steps", gaps[1], allowed)
+
+
+def united(case: Case, rng: np.random.Generator) -> Difference:
+    """With one collider that is the union of all, against the parts of all as colliders, moved as the first one."""
+    setup = case.setup
+    parts = [part for one in setup.obstacles for part in united_parts(one.shape)]
+    needs(len(parts) > 1 and all(body.law != "rigid" for body in setup.bodies))
+    like = setup.obstacles[0]
+    if like.motion and like.motion[0] == "keyframes":  # about the middle of each
+        like = replace(like, motion=None)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = ("union", whole, part)
+
+    def without_books(result: Outcome) -> Outcome:
+        values = {name: array for name, array in result.values.items() if ":" not in name}
+        return Outcome(values, result.kinds, result.ended)
+
+    apart = Case(replace(setup, obstacles=tuple(replace(like, shape=part) for part in parts)))
+    try:
+        apart.first = without_books(apart.first)
+    except (ValueError, mpm.SimulationError):
+        raise Meaningless from None  # colliders that overlap a sticky one, or fluid, as a whole
+    apart.nudged = tuple(map(without_books, apart.nudged))  # type: ignore[assignment]
+    needs(apart.decided)
+    return apart.compare(without_books(again(replace(setup, obstacles=(replace(like, shape=whole),)))))
+
+
+def united_parts(shape: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """What a shape unites."""
+    return [part for one in shape[1:] for part in united_parts(one)] if shape[0] == "union" else [shape]

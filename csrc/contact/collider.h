@@ -7,7 +7,8 @@
  *     phi(x) = phi_0(X),  X = R^T (x - c) + c_0          c_0, c: its reference point as described and at t
  *     v_surface(x) = V + omega x (x - c) + R v_0(X)      phi_0, v_0: of a deforming shape, at t
  *
- * contacts.h says what they do to a point.
+ * contacts.h says what they do to a point. A shape whose outermost operator is a union has *pieces*, its parts: each
+ * meets material as a collider of its own does.
  */
 #pragma once
 #include "contact/motion.h"
@@ -41,8 +42,8 @@ typedef struct mpm_collider_book {
     double impulse[3], torque[3]; /* on the material [N s], about the reference point [N m s] */
     double speed;                 /* a bound of the largest |v_surface| near material [m/s] */
     bool near;                    /* the collider may touch the task or block */
-    bool beside;                  /* it may cover the surface of one that is near */
     uint64_t parts;               /* the parts of its shape that may touch it */
+    uint64_t beside;              /* the parts that may cover the surface of one that is near */
 } mpm_collider_book;
 
 /** Makes a deep copy of a collider whose shape has no flaw. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
@@ -69,6 +70,28 @@ double mpm_collider_longest_dt(const mpm_collider *collider, double time, double
 mpm_shape_reading mpm_collider_read(const mpm_collider *collider, const mpm_collider_state *state, const double x[3],
                                     uint64_t parts);
 
+/** The number of pieces. */
+static inline size_t mpm_collider_pieces(const mpm_collider *collider)
+{
+    return collider->shape.intersects ? 1 : collider->shape.part_count;
+}
+
+/** Is a piece one of these parts? */
+static inline bool mpm_collider_has_piece(const mpm_collider *collider, uint64_t parts, size_t piece)
+{
+    return collider->shape.intersects ? parts != 0 : parts >> mpm_shape_bit(&collider->shape, piece) & 1;
+}
+
+/** Reads one piece in the state `now`, as mpm_collider_read does. Uses the given parts of a shape that is one piece. */
+mpm_shape_reading mpm_collider_read_piece(const mpm_collider *collider, const double x[3], size_t piece,
+                                          uint64_t parts);
+
+/** The steepness of phi of a piece (shape.h). */
+static inline double mpm_collider_steepness(const mpm_collider *collider, size_t piece)
+{
+    return collider->shape.intersects ? collider->shape.steepness : collider->shape.parts[piece].steepness;
+}
+
 /** Where colliders hold particles: from half a cell below their surface, from the surface, or nowhere. */
 typedef enum mpm_particle_collisions {
     MPM_PARTICLES_DEEP, MPM_PARTICLES_SURFACE, MPM_PARTICLES_OFF, MPM_PARTICLE_COLLISIONS_COUNT
@@ -86,7 +109,8 @@ typedef struct mpm_contact_point {
 } mpm_contact_point;
 
 /** Finds the colliders that can hold a point within `radius` [m] of `centre` now or within a step of `dt`. Sets `near`,
- *  adds to `parts` and raises `speed` in their books (one each). Returns the largest speed, -1 if there is none. */
+ *  adds to `parts` and `beside` and raises `speed` in their books (one each). Returns the largest speed, -1 if there is
+ *  none. */
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books);
 
@@ -94,16 +118,16 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
 bool mpm_collider_can_hold(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                            const mpm_collider_book *books);
 
-enum { MPM_MOST_HOLDERS = 8 }; /* colliders that hold a point at once; the deepest ones count */
+enum { MPM_MOST_HOLDERS = 8 }; /* pieces of colliders that hold a point at once; the deepest ones count */
 
-/** A collider that holds a point. */
+/** A piece of a collider that holds a point. */
 typedef struct mpm_holder {
-    size_t collider;
+    size_t collider, piece;
     mpm_shape_reading at;
 } mpm_holder;
 
-/** Finds the near colliders that hold x [m], the deepest first; equally deep ones in their order. Returns how many. A
- *  collider holds what is at least `depth` >= 0 [m] below its surface, along the normal, and what is inside with less
+/** Finds the near pieces that hold x [m], the deepest first; equally deep ones in their order. Returns how many. A
+ *  piece holds what is at least `depth` >= 0 [m] below its surface, along the normal, and what is inside with less
  *  than twice that depth of colliders below it, so that nothing passes a thin one. */
 int mpm_collider_find_holders(const mpm_collider *colliders, size_t count, const double x[3], double depth,
                               const mpm_collider_book *books, mpm_holder holders[MPM_MOST_HOLDERS]);

@@ -21,17 +21,17 @@ static const double FASTER = 4;       /* than surfaces move among each other: wh
 
 /* ---- which contacts there are ----------------------------------------------------------------------------------- */
 
-/* What holds a point: a face, or a collider. */
+/* What holds a point: a face, or a piece of a collider. */
 struct holder {
-    const mpm_collider *collider; /* NULL: a face */
+    mpm_piece piece; /* of no collider: a face */
     int face;
     double nearest[3]; /* y, the point of its surface that is nearest to the point [m] */
     double depth;      /* [m] */
     double beyond[3];  /* from the end of the domain, where a collider is read, to the point [m] */
 };
 
-/* The point of a collider's surface that is nearest to x, from the reading there. */
-static void find_nearest(const mpm_collider *collider, const double x[3], const mpm_shape_reading *at, double y[3],
+/* The point of a piece's surface that is nearest to x, from the reading there. */
+static void find_nearest(mpm_piece piece, const double x[3], const mpm_shape_reading *at, double y[3],
                          int most)
 {
     mpm_shape_reading reading = *at;
@@ -41,7 +41,7 @@ static void find_nearest(const mpm_collider *collider, const double x[3], const 
             y[a] -= reading.phi * reading.normal[a];
         if (k == most)
             return;
-        reading = mpm_collider_read(collider, &collider->now, y, UINT64_MAX);
+        reading = mpm_exposed_read(piece, y);
         if (!(reading.phi < -1e-9 * fabs(at->phi)))
             return;
     }
@@ -50,8 +50,8 @@ static void find_nearest(const mpm_collider *collider, const double x[3], const 
 /* phi and the outward normal of a holder at y. */
 static mpm_shape_reading read(const struct holder *holder, const mpm_faces *faces, const double y[3])
 {
-    if (holder->collider)
-        return mpm_collider_read(holder->collider, &holder->collider->now, y, UINT64_MAX);
+    if (holder->piece.collider)
+        return mpm_exposed_read(holder->piece, y);
     const int a = holder->face / 2;
     mpm_shape_reading face = {.phi = holder->face % 2 ? faces->upper[a] - y[a] : y[a] - faces->lower[a]};
     face.normal[a] = holder->face % 2 ? -1 : 1;
@@ -65,9 +65,9 @@ static bool covers(const struct holder *holder, const mpm_faces *faces, const st
     double y[3], above[3];
     for (int a = 0; a < 3; a++) { /* faces are beside the point, colliders beside the end of the domain */
         y[a] = other->nearest[a];
-        if (!holder->collider)
+        if (!holder->piece.collider)
             y[a] += other->beyond[a];
-        else if (!other->collider && other->face / 2 != a)
+        else if (!other->piece.collider && other->face / 2 != a)
             y[a] -= holder->beyond[a];
         above[a] = y[a] + step * n[a];
     }
@@ -81,7 +81,7 @@ static bool covers(const struct holder *holder, const mpm_faces *faces, const st
 static bool rises(const struct holder *holder, const double n[3], const struct holder *floor, const double up[3],
                   const mpm_faces *faces, double least)
 {
-    if (!holder->collider)
+    if (!holder->piece.collider)
         return true;
     mpm_shape_reading at = {.normal = {n[0], n[1], n[2]}};
     double y[3], above[3], height = 0;
@@ -89,7 +89,7 @@ static bool rises(const struct holder *holder, const double n[3], const struct h
     for (int stride = 0; stride <= MOST_STRIDES; stride++) {
         for (int a = 0; a < 3; a++) {
             y[a] -= at.phi * at.normal[a];
-            above[a] = floor->collider ? y[a] : y[a] + holder->beyond[a];
+            above[a] = floor->piece.collider ? y[a] : y[a] + holder->beyond[a];
         }
         const double slope = mpm_dot3(at.normal, up);
         height = read(floor, faces, above).phi;
@@ -114,7 +114,7 @@ static unsigned find_shadowed(const struct holder *holders, const mpm_held_conta
     for (int i = 0; i < count; i++)
         for (int j = i + 1; j < count; j++) {
             const struct holder *first = &holders[i], *second = &holders[j];
-            if (!second->collider || (!first->collider && faces->walls[first->face].contact == MPM_MIRROR))
+            if (!second->piece.collider || (!first->piece.collider && faces->walls[first->face].contact == MPM_MIRROR))
                 continue;
             const double deepest = fmax(first->depth, second->depth);
             const double tolerance = 1e-9 * deepest + ROUNDING * size, step = LOWEST * deepest + 4 * tolerance;
@@ -149,17 +149,18 @@ static void expose(const mpm_surroundings *around, struct holder *holder, mpm_he
 {
     mpm_shape_reading at = {.phi = -holder->depth};
     memcpy(at.normal, contact->normal, sizeof at.normal);
-    if (!mpm_exposed_find(around, holder->collider, &at, holder->nearest))
+    if (!mpm_exposed_find(around, holder->piece, &at, holder->nearest))
         return;
     memcpy(contact->normal, at.normal, sizeof at.normal);
     holder->depth = -at.phi;
 }
 
-/* Lists the faces and the colliders `inside`, less what is shadowed. */
+/* Lists the faces and the pieces `inside`, less what is shadowed. */
 static int list_contacts(const mpm_surroundings *around, const mpm_holder *inside, int found, const double point[3],
-                         double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+                         mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     const mpm_faces *faces = around->faces;
+    const double cell = around->cell;
     const double *x = around->x; /* `point`, or the end of the domain beside it */
     struct holder holders[MPM_MOST_CONTACTS];
     int n = 0, kept = 0;
@@ -174,20 +175,20 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
                                          .collider = (int32_t)inside[i].collider};
         memcpy(contacts[n].normal, inside[i].at.normal, sizeof contacts[n].normal);
         memcpy(contacts[n].surface, inside[i].at.velocity, sizeof contacts[n].surface);
-        holders[n] = (struct holder){.collider = collider, .depth = fabs(inside[i].at.phi),
+        holders[n] = (struct holder){.piece = {collider, inside[i].piece}, .depth = fabs(inside[i].at.phi),
                                      .beyond = {point[0] - x[0], point[1] - x[1], point[2] - x[2]}};
-        find_nearest(collider, x, &inside[i].at, holders[n].nearest, n + found > 1 + i ? MOST_READINGS : 1);
+        find_nearest(holders[n].piece, x, &inside[i].at, holders[n].nearest, n + found > 1 + i ? MOST_READINGS : 1);
     }
     if (!found)
         return n;
     /* First, the faces that the ends of the domain cover: they must not shadow walls. */
-    const mpm_surroundings ends = {.faces = faces, .x = {x[0], x[1], x[2]}};
+    const mpm_surroundings ends = {.faces = faces, .cell = cell, .x = {x[0], x[1], x[2]}};
     for (int i = n - found; i < n; i++)
         expose(&ends, &holders[i], &contacts[i]);
     const unsigned shadowed = n > 1 ? find_shadowed(holders, contacts, n, faces, x, cell) : 0;
     for (int i = 0; i < n; i++)
         if (!(shadowed >> i & 1)) {
-            if (holders[i].collider)
+            if (holders[i].piece.collider)
                 expose(around, &holders[i], &contacts[i]);
             contacts[kept++] = contacts[i];
         }
@@ -217,10 +218,10 @@ int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double 
                       const mpm_faces *faces, double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS])
 {
     mpm_holder inside[MPM_MOST_HOLDERS];
-    mpm_surroundings around = {colliders, count, books, faces, {x[0], x[1], x[2]}};
+    mpm_surroundings around = {colliders, count, books, faces, cell, {x[0], x[1], x[2]}};
     const int found =
         mpm_exposed_extend(&around, inside, mpm_collider_find_holders(colliders, count, x, 0, books, inside));
-    return list_contacts(&around, inside, found, x, cell, contacts);
+    return list_contacts(&around, inside, found, x, contacts);
 }
 
 /* ---- several contacts at once ----------------------------------------------------------------------------------- */
@@ -447,13 +448,13 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
 {
     mpm_held_contact contacts[MPM_MOST_CONTACTS];
     mpm_holder inside[MPM_MOST_HOLDERS];
-    mpm_surroundings around = {colliders, count, books, faces, {point->x[0], point->x[1], point->x[2]}};
+    mpm_surroundings around = {colliders, count, books, faces, point->cell, {point->x[0], point->x[1], point->x[2]}};
     bool touched = false;
     int found = mpm_exposed_extend(
         &around, inside, mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside));
     if (!found)
         return false;
-    found = list_contacts(&around, inside, found, point->x, point->cell, contacts);
+    found = list_contacts(&around, inside, found, point->x, contacts);
     for (int c = 0; c < found; c++)
         touched |= contacts[c].collider != MPM_HELD_BY_WALL;
     if (!touched)

@@ -8,45 +8,18 @@
 
 enum {
     MOST_STRIDES = 48,
-    MOST_HALVINGS = 24, /* of the last stride */
+    MOST_HALVINGS = 60, /* of the last stride: until rounding ends it */
     MOST_COVERED = 3    /* faces of one body beside each other */
 };
 static const double PARALLEL = 0.99; /* cosine */
 static const double LONGER = 1.5;    /* than the stride before */
-static const double FIRST = 1e-6;    /* stride, in coordinates */
+static const double FIRST = 1e-6;    /* stride, in cells */
 static const double END = 1e-9;      /* of the domain: a collider that comes that close to a face ends there */
-
-/* A body, or a part of a united one. */
-struct piece {
-    const mpm_collider *collider;
-    uint64_t parts;
-};
 
 /* How far a point has to be from a surface to be beside it. */
 struct scale {
     double tolerance, step; /* [m] */
 };
-
-static bool is_united(const mpm_shape *shape)
-{
-    return shape->part_count > 1 && !shape->intersects && !shape->turned;
-}
-
-static int pieces_of(const mpm_collider *collider)
-{
-    const size_t parts = collider->shape.part_count;
-    return !is_united(&collider->shape) ? 1 : parts < MPM_SHAPE_BITS ? (int)parts : MPM_SHAPE_BITS;
-}
-
-static struct piece piece_of(const mpm_collider *collider, int k)
-{
-    return (struct piece){collider, is_united(&collider->shape) ? (uint64_t)1 << k : UINT64_MAX};
-}
-
-static mpm_shape_reading read(struct piece piece, const double x[3])
-{
-    return mpm_collider_read(piece.collider, &piece.collider->now, x, piece.parts);
-}
 
 static void move(const double x[3], double along, const double n[3], double to[3])
 {
@@ -89,7 +62,7 @@ static bool is_beyond(const mpm_faces *faces, double y[3], double tolerance, con
 }
 
 /* Does anything but the face with the normal n at y cover y? */
-static bool is_covered(const mpm_surroundings *around, const mpm_collider *own, const double y[3], const double n[3],
+static bool is_covered(const mpm_surroundings *around, mpm_piece own, const double y[3], const double n[3],
                        struct scale scale)
 {
     double above[3];
@@ -99,9 +72,11 @@ static bool is_covered(const mpm_surroundings *around, const mpm_collider *own, 
         return true;
     for (size_t k = 0; k < around->count; k++) {
         const mpm_collider *other = &around->colliders[k];
-        if (around->books[k].beside && (other != own || turned || is_united(&own->shape)) &&
-            read((struct piece){other, UINT64_MAX}, above).phi < -scale.tolerance)
-            return true;
+        for (size_t p = 0; around->books[k].beside && p < mpm_collider_pieces(other); p++)
+            if (mpm_collider_has_piece(other, around->books[k].beside, p) &&
+                (other != own.collider || p != own.index || turned) &&
+                mpm_exposed_read((mpm_piece){other, p}, above).phi < -scale.tolerance)
+                return true;
     }
     return false;
 }
@@ -117,11 +92,12 @@ static bool is_edge_covered(const mpm_surroundings *around, const double e[3], c
     if (is_beyond(around->faces, above, scale.tolerance, n, m, &turned))
         return true;
     for (size_t k = 0; k < around->count; k++)
-        for (int p = 0; around->books[k].beside && p < pieces_of(&around->colliders[k]); p++) {
-            const struct piece piece = piece_of(&around->colliders[k], p);
-            if (!(read(piece, above).phi < -scale.tolerance))
+        for (size_t p = 0; p < mpm_collider_pieces(&around->colliders[k]); p++) {
+            const mpm_piece piece = {&around->colliders[k], p};
+            if (!mpm_collider_has_piece(piece.collider, around->books[k].beside, p) ||
+                !(mpm_exposed_read(piece, above).phi < -scale.tolerance))
                 continue;
-            const mpm_shape_reading here = read(piece, around->x);
+            const mpm_shape_reading here = mpm_exposed_read(piece, around->x);
             if (here.phi > scale.tolerance || mpm_dot3(here.normal, n) < -PARALLEL ||
                 mpm_dot3(here.normal, m) < -PARALLEL)
                 return true;
@@ -130,11 +106,11 @@ static bool is_edge_covered(const mpm_surroundings *around, const double e[3], c
 }
 
 /* Does a piece contain the point above the foot of x on a plane at the depth d with the normal n? */
-static bool contains_foot(struct piece piece, const double x[3], const double n[3], double d, struct scale scale)
+static bool contains_foot(mpm_piece piece, const double x[3], const double n[3], double d, struct scale scale)
 {
     double above[3];
     move(x, d + scale.step, n, above);
-    return read(piece, above).phi <= scale.tolerance;
+    return mpm_exposed_read(piece, above).phi <= scale.tolerance;
 }
 
 /* Do planes at the depths d and f of x, with the normals n and m, meet at an edge e? */
@@ -150,7 +126,7 @@ static bool find_edge(const double x[3], const double n[3], double d, const doub
 }
 
 /* Does the face that `at` reads form a groove at x with a wall or with another piece? */
-static bool forms_groove(const mpm_surroundings *around, struct piece own, const mpm_shape_reading *at,
+static bool forms_groove(const mpm_surroundings *around, mpm_piece own, const mpm_shape_reading *at,
                          struct scale scale)
 {
     const double *x = around->x, depth = -at->phi;
@@ -163,43 +139,31 @@ static bool forms_groove(const mpm_surroundings *around, struct piece own, const
         const double wall = side_of(face) > 0 ? around->faces->lower[a] - x[a] : x[a] - around->faces->upper[a];
         const double above = wall - (depth + scale.step) * mpm_dot3(at->normal, m); /* of y, beyond the face */
         if (above >= -scale.tolerance && contains_foot(own, x, m, wall, scale) &&
-            find_edge(x, at->normal, depth, m, wall, e) && fabs(read(own, e).phi) <= 0.1 * depth + scale.tolerance &&
+            find_edge(x, at->normal, depth, m, wall, e) &&
+            fabs(mpm_exposed_read(own, e).phi) <= 0.1 * depth + scale.tolerance &&
             !is_edge_covered(around, e, at->normal, m, scale))
             return true;
     }
     for (size_t k = 0; k < around->count; k++)
-        for (int p = 0; around->books[k].beside && p < pieces_of(&around->colliders[k]); p++) {
-            const struct piece piece = piece_of(&around->colliders[k], p);
-            const mpm_shape_reading other = read(piece, x);
+        for (size_t p = 0; p < mpm_collider_pieces(&around->colliders[k]); p++) {
+            const mpm_piece piece = {&around->colliders[k], p};
+            if (!mpm_collider_has_piece(piece.collider, around->books[k].beside, p))
+                continue;
+            const mpm_shape_reading other = mpm_exposed_read(piece, x);
             if (other.phi > scale.tolerance || !contains_foot(piece, x, at->normal, depth, scale) ||
                 !contains_foot(own, x, other.normal, -other.phi, scale) ||
                 !find_edge(x, at->normal, depth, other.normal, -other.phi, e))
                 continue;
             const double room = 0.1 * (depth - other.phi) + scale.tolerance;
-            if (fabs(read(own, e).phi) <= room && fabs(read(piece, e).phi) <= room &&
+            if (fabs(mpm_exposed_read(own, e).phi) <= room && fabs(mpm_exposed_read(piece, e).phi) <= room &&
                 !is_edge_covered(around, e, at->normal, other.normal, scale))
                 return true;
         }
     return false;
 }
 
-/* The piece of a collider that decides at x. */
-static struct piece find_own(const mpm_collider *collider, const double x[3])
-{
-    struct piece own = piece_of(collider, 0);
-    double least = INFINITY;
-    for (int p = 0, pieces = pieces_of(collider); pieces > 1 && p < pieces; p++) {
-        const double phi = read(piece_of(collider, p), x).phi;
-        if (phi < least) {
-            least = phi;
-            own = piece_of(collider, p);
-        }
-    }
-    return own;
-}
-
 /* Is the plane of a face, which `inner` reads, above x a face of the piece that nothing covers? Finds y there. */
-static bool is_exposed(const mpm_surroundings *around, struct piece own, const mpm_shape_reading *inner,
+static bool is_exposed(const mpm_surroundings *around, mpm_piece own, const mpm_shape_reading *inner,
                        const double foot[3], double y[3], struct scale scale)
 {
     const double *n = inner->normal;
@@ -208,9 +172,9 @@ static bool is_exposed(const mpm_surroundings *around, struct piece own, const m
     move(around->x, depth, n, y);
     move(y, scale.step, n, above);
     move(y, -scale.step, n, below);
-    const mpm_shape_reading outside = read(own, above);
+    const mpm_shape_reading outside = mpm_exposed_read(own, above);
     return depth >= -scale.tolerance && outside.phi > 0 && mpm_dot3(outside.normal, n) > PARALLEL &&
-           read(own, below).phi <= scale.tolerance && !is_covered(around, own.collider, y, n, scale);
+           mpm_exposed_read(own, below).phi <= scale.tolerance && !is_covered(around, own, y, n, scale);
 }
 
 /* Covered faces of a piece, and the way inwards from all of them. */
@@ -227,11 +191,11 @@ static void hide(struct hidden *hidden, const double normal[3])
 }
 
 /* Reads the piece at a distance from x on the way inwards. Is the nearest face there one that is not hidden? */
-static bool leaves(const struct hidden *hidden, struct piece own, const double x[3], double distance,
+static bool leaves(const struct hidden *hidden, mpm_piece own, const double x[3], double distance,
                    mpm_shape_reading *reading, double inner[3])
 {
     move(x, -distance, hidden->away, inner);
-    *reading = read(own, inner);
+    *reading = mpm_exposed_read(own, inner);
     for (int k = 0; k < hidden->count; k++)
         if (mpm_dot3(reading->normal, hidden->normal[k]) > PARALLEL)
             return false;
@@ -239,12 +203,14 @@ static bool leaves(const struct hidden *hidden, struct piece own, const double x
 }
 
 /* The least distance at which another face becomes the nearest: hidden ones recede, so that they stay behind it. */
-static double first_to_leave(const struct hidden *hidden, struct piece own, const double x[3], double low, double high)
+static double first_to_leave(const struct hidden *hidden, mpm_piece own, const double x[3], double low, double high)
 {
     mpm_shape_reading reading;
     double inner[3];
     for (int k = 0; k < MOST_HALVINGS; k++) {
         const double middle = 0.5 * (low + high);
+        if (!(low < middle && middle < high))
+            break;
         if (leaves(hidden, own, x, middle, &reading, inner))
             high = middle;
         else
@@ -253,7 +219,7 @@ static double first_to_leave(const struct hidden *hidden, struct piece own, cons
     return high;
 }
 
-bool mpm_exposed_find(const mpm_surroundings *around, const mpm_collider *collider, mpm_shape_reading *at, double y[3])
+bool mpm_exposed_find(const mpm_surroundings *around, mpm_piece own, mpm_shape_reading *at, double y[3])
 {
     double size = 0, before = 0;
     struct hidden hidden = {.count = 0};
@@ -261,13 +227,10 @@ bool mpm_exposed_find(const mpm_surroundings *around, const mpm_collider *collid
         size = fmax(size, fabs(around->x[a]));
     const double tolerance = -1e-9 * at->phi + 1e-12 * size;
     const struct scale scale = {tolerance, 1e-3 * -at->phi + 4 * tolerance};
-    if (!is_covered(around, collider, y, at->normal, scale))
-        return false;
-    const struct piece own = find_own(collider, around->x);
-    if (forms_groove(around, own, at, scale))
+    if (!is_covered(around, own, y, at->normal, scale) || forms_groove(around, own, at, scale))
         return false;
     hide(&hidden, at->normal);
-    double distance = -0.25 * at->phi + FIRST * size;
+    double distance = -0.25 * at->phi + FIRST * around->cell;
     for (int stride = 0; stride < MOST_STRIDES; stride++, before = distance, distance *= LONGER) {
         double inner[3], foot[3], found[3];
         mpm_shape_reading reading;
@@ -324,14 +287,16 @@ int mpm_exposed_extend(mpm_surroundings *around, mpm_holder holders[MPM_MOST_HOL
                  : ends >> (2 * a + 1) & 1 ? faces->upper[a] - nudge
                                            : around->x[a];
     }
-    for (size_t k = 0; k < around->count && found < MPM_MOST_HOLDERS; k++) {
-        const struct piece whole = {&around->colliders[k], UINT64_MAX};
-        if (!around->books[k].near || !looks_out(ends, read(whole, around->x).normal))
-            continue;
-        const mpm_shape_reading at = read(whole, end);
-        if (at.phi <= 0)
-            holders[found++] = (mpm_holder){.collider = k, .at = at};
-    }
+    for (size_t k = 0; k < around->count; k++)
+        for (size_t p = 0; p < mpm_collider_pieces(&around->colliders[k]) && found < MPM_MOST_HOLDERS; p++) {
+            const mpm_piece piece = {&around->colliders[k], p};
+            if (!mpm_collider_has_piece(piece.collider, around->books[k].parts, p) ||
+                !looks_out(ends, mpm_exposed_read(piece, around->x).normal))
+                continue;
+            const mpm_shape_reading at = mpm_exposed_read(piece, end);
+            if (at.phi <= 0)
+                holders[found++] = (mpm_holder){.collider = k, .piece = p, .at = at};
+        }
     if (found)
         memcpy(around->x, end, sizeof end);
     return found;

@@ -6,7 +6,10 @@
 
 #include "base/vector.h"
 
-enum { DEFORMING_HEADER = MPM_LATTICE_HEADER + 1 };
+enum {
+    DEFORMING_HEADER = MPM_LATTICE_HEADER + 1,
+    MOST_DISTRIBUTED = 4 /* times the nodes of an intersection that its parts may have */
+};
 
 const char *mpm_shape_kind_name(int kind)
 {
@@ -76,73 +79,196 @@ const char *mpm_shape_flaw(const mpm_shape *shape)
     return depth != 1 || used != shape->number_count ? "nodes or numbers are left over" : NULL;
 }
 
-static void find_steepness(mpm_shape *shape)
-{
-    const double *numbers = shape->numbers;
-    shape->steepness = 1;
-    for (size_t n = 0; n < shape->node_count; numbers += shape->nodes[n++].size) {
-        const mpm_shape_node *node = &shape->nodes[n];
-        const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0);
-        if (node->kind == MPM_LATTICE || node->kind == MPM_DEFORMING)
-            shape->steepness = fmax(shape->steepness, leaf[MPM_LATTICE_STEEPNESS]);
-    }
-}
-
 static bool joins(const mpm_shape_node *node)
 {
     return node->kind == MPM_UNION || node->kind == MPM_INTERSECTION;
 }
 
-/* The first node of the subexpression that ends before node `end`. */
-static size_t first_node(const mpm_shape *shape, size_t end)
+/* What the nodes from `begin` on describe: parts from `part` on, to be united, with factors from `factor` on, of `cost`
+ * nodes. */
+struct operand {
+    size_t begin, number, part, factor, cost;
+};
+
+/* Parts and factors of the operands that wait to be joined, one after another. */
+struct parting {
+    const mpm_shape *shape;
+    const mpm_allocator *allocator;
+    mpm_shape_part *parts;
+    mpm_shape_factor *factors;
+    size_t part_count, part_capacity, factor_count, factor_capacity;
+};
+
+static mpm_status add_part(struct parting *all)
 {
-    for (int missing = 1; missing > 0;) {
-        const mpm_shape_node *node = &shape->nodes[--end];
-        missing += joins(node) ? 1 : node->kind == MPM_COMPLEMENT ? 0 : -1;
-    }
-    return end;
+    const size_t count = all->part_count;
+    if (mpm_memory_grow(all->allocator, (void **)&all->parts, &all->part_capacity, count, count + 1,
+                        sizeof *all->parts))
+        return MPM_OUT_OF_MEMORY;
+    all->parts[all->part_count++] = (mpm_shape_part){.first = all->factor_count, .end = all->factor_count};
+    return MPM_OK;
 }
 
-/* Splits a chain of equal operators into parts: the second operand of each operator, and the first operand of the
- * first. Fills `parts` unless it is NULL; returns the number of parts. */
-static size_t split(const mpm_shape *shape, size_t end, int32_t kind, mpm_shape_part *parts, size_t count)
+/* Adds a factor to the last part. */
+static mpm_status add_factor(struct parting *all, mpm_shape_factor factor)
 {
-    size_t found = 0;
-    for (; end > 0; found++) {
-        const bool chained = joins(&shape->nodes[end - 1]) && shape->nodes[end - 1].kind == kind;
-        const size_t last = chained ? end - 1 : end, first = chained ? first_node(shape, last) : 0;
-        if (parts)
-            parts[count - 1 - found] = (mpm_shape_part){.first = first, .end = last};
-        end = first;
+    const size_t count = all->factor_count;
+    if (mpm_memory_grow(all->allocator, (void **)&all->factors, &all->factor_capacity, count, count + 1,
+                        sizeof *all->factors))
+        return MPM_OUT_OF_MEMORY;
+    all->factors[all->factor_count++] = factor;
+    all->parts[all->part_count - 1].end = all->factor_count;
+    return MPM_OK;
+}
+
+static mpm_status add_factors_of(struct parting *all, size_t part)
+{
+    mpm_status status = MPM_OK;
+    for (size_t f = all->parts[part].first; f < all->parts[part].end && !status; f++)
+        status = add_factor(all, all->factors[f]);
+    return status;
+}
+
+/* Intersects the last two operands, of which the second one ends with the last part: each part of the one with each of
+ * the other. If that takes too many nodes, the nodes before `end` become one factor. */
+static mpm_status intersect(struct parting *all, struct operand *one, const struct operand *other, size_t end,
+                            bool turned)
+{
+    const size_t last = all->part_count, first_new = all->factor_count;
+    const size_t parts = other->part - one->part, others = last - other->part;
+    const size_t cost = one->cost * others + other->cost * parts;
+    mpm_status status = MPM_OK;
+    if (cost > MOST_DISTRIBUTED * (end - one->begin)) {
+        all->part_count = one->part;
+        all->factor_count = one->factor;
+        one->cost = end - one->begin;
+        status = add_part(all);
+        return status ? status : add_factor(all, (mpm_shape_factor){one->begin, end, one->number, turned});
     }
-    return found;
+    for (size_t p = one->part; p < other->part && !status; p++)
+        for (size_t q = other->part; q < last && !status; q++)
+            if (!(status = add_part(all)) && !(status = add_factors_of(all, p)))
+                status = add_factors_of(all, q);
+    if (status)
+        return status;
+    const size_t back = first_new - one->factor;
+    memmove(all->factors + one->factor, all->factors + first_new,
+            (all->factor_count - first_new) * sizeof *all->factors);
+    memmove(all->parts + one->part, all->parts + last, (all->part_count - last) * sizeof *all->parts);
+    all->factor_count -= back;
+    all->part_count -= last - one->part;
+    for (size_t p = one->part; p < all->part_count; p++) {
+        all->parts[p].first -= back;
+        all->parts[p].end -= back;
+    }
+    one->cost = cost;
+    return MPM_OK;
+}
+
+/* Finds of which nodes a complement is meant, all in all. */
+static void find_turned(const mpm_shape *shape, bool *turned)
+{
+    bool stack[MPM_SHAPE_DEPTH] = {false};
+    int depth = 1;
+    for (size_t n = shape->node_count; n-- > 0;) { /* an operator comes after its operands */
+        turned[n] = stack[--depth];
+        const int operands = joins(&shape->nodes[n]) ? 2 : shape->nodes[n].kind == MPM_COMPLEMENT ? 1 : 0;
+        for (int k = 0; k < operands; k++)
+            stack[depth++] = turned[n] != (operands == 1);
+    }
+}
+
+/* Brings the nodes into the normal form. */
+static mpm_status distribute(struct parting *all, const bool *turned)
+{
+    const mpm_shape *shape = all->shape;
+    struct operand stack[MPM_SHAPE_DEPTH];
+    size_t number = 0;
+    int depth = 0;
+    mpm_status status = MPM_OK;
+    for (size_t n = 0; n < shape->node_count && !status; number += (size_t)shape->nodes[n++].size) {
+        const int32_t kind = shape->nodes[n].kind;
+        if (kind < MPM_UNION) {
+            stack[depth++] = (struct operand){n, number, all->part_count, all->factor_count, 1};
+            if (!(status = add_part(all)))
+                status = add_factor(all, (mpm_shape_factor){n, n + 1, number, turned[n]});
+        } else if (kind != MPM_COMPLEMENT) {
+            struct operand *one = &stack[--depth - 1];
+            if ((kind == MPM_INTERSECTION) != turned[n])
+                status = intersect(all, one, &stack[depth], n + 1, turned[n]);
+            else
+                one->cost += stack[depth].cost;
+        }
+    }
+    return status;
+}
+
+/* Where one part remains, its factors are parts that intersect. */
+static mpm_status split(struct parting *all)
+{
+    mpm_status status = MPM_OK;
+    const size_t count = all->factor_count;
+    if (all->part_count > 1 || count == 1)
+        return MPM_OK;
+    for (size_t f = 1; f < count && !status; f++)
+        status = add_part(all);
+    for (size_t f = 0; f < count && !status; f++)
+        all->parts[f] = (mpm_shape_part){.first = f, .end = f + 1};
+    return status;
 }
 
 static mpm_status find_parts(mpm_shape *shape, const mpm_allocator *allocator)
 {
-    size_t end = shape->node_count, number = 0;
-    shape->turned = false;
-    for (; shape->nodes[end - 1].kind == MPM_COMPLEMENT; end--)
-        shape->turned = !shape->turned;
-    const int32_t kind = shape->nodes[end - 1].kind;
-    shape->intersects = kind == MPM_INTERSECTION;
-    shape->part_count = split(shape, end, kind, NULL, 0);
-    shape->parts = mpm_memory_new(allocator, shape->part_count, sizeof *shape->parts);
-    if (!shape->parts)
-        return MPM_OUT_OF_MEMORY;
-    split(shape, end, kind, shape->parts, shape->part_count);
-    for (size_t p = 0; p < shape->part_count; p++) {
-        shape->parts[p].number = number;
-        for (size_t n = shape->parts[p].first; n < shape->parts[p].end; n++)
-            number += (size_t)shape->nodes[n].size;
+    struct parting all = {.shape = shape, .allocator = allocator};
+    bool *turned = mpm_memory_new(allocator, shape->node_count, sizeof *turned);
+    mpm_status status = turned ? MPM_OK : MPM_OUT_OF_MEMORY;
+    if (!status) {
+        find_turned(shape, turned);
+        status = distribute(&all, turned);
     }
-    return MPM_OK;
+    shape->intersects = all.part_count == 1;
+    if (!status && !(status = split(&all))) {
+        shape->parts = mpm_memory_new(allocator, all.part_count, sizeof *shape->parts);
+        shape->factors = mpm_memory_new(allocator, all.factor_count, sizeof *shape->factors);
+        status = shape->parts && shape->factors ? MPM_OK : MPM_OUT_OF_MEMORY;
+    }
+    if (!status) {
+        memcpy(shape->parts, all.parts, all.part_count * sizeof *shape->parts);
+        memcpy(shape->factors, all.factors, all.factor_count * sizeof *shape->factors);
+        shape->part_count = all.part_count;
+        shape->factor_count = all.factor_count;
+    }
+    mpm_memory_free(allocator, turned);
+    mpm_memory_free(allocator, all.parts);
+    mpm_memory_free(allocator, all.factors);
+    return status;
+}
+
+/* Finds the steepness of every part and of the whole. */
+static void find_steepness(mpm_shape *shape)
+{
+    shape->steepness = 1;
+    for (size_t p = 0; p < shape->part_count; p++) {
+        mpm_shape_part *part = &shape->parts[p];
+        part->steepness = 1;
+        for (size_t f = part->first; f < part->end; f++) {
+            const double *numbers = shape->numbers + shape->factors[f].number;
+            for (size_t n = shape->factors[f].first; n < shape->factors[f].end; numbers += shape->nodes[n++].size) {
+                const mpm_shape_node *node = &shape->nodes[n];
+                const double *leaf = numbers + (node->mapped ? MPM_SHAPE_MAP : 0);
+                if (node->kind == MPM_LATTICE || node->kind == MPM_DEFORMING)
+                    part->steepness = fmax(part->steepness, leaf[MPM_LATTICE_STEEPNESS]);
+            }
+        }
+        shape->steepness = fmax(shape->steepness, part->steepness);
+    }
 }
 
 mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const mpm_shape *shape)
 {
     *copy = *shape;
     copy->parts = NULL;
+    copy->factors = NULL;
     copy->nodes = mpm_memory_new(allocator, shape->node_count, sizeof *copy->nodes);
     copy->numbers = mpm_memory_new(allocator, shape->number_count, sizeof *copy->numbers);
     if (!copy->nodes || !copy->numbers) {
@@ -151,11 +277,11 @@ mpm_status mpm_shape_copy(mpm_shape *copy, const mpm_allocator *allocator, const
     }
     memcpy(copy->nodes, shape->nodes, shape->node_count * sizeof *copy->nodes);
     memcpy(copy->numbers, shape->numbers, shape->number_count * sizeof *copy->numbers);
-    find_steepness(copy);
     if (find_parts(copy, allocator)) {
         mpm_shape_clear(copy, allocator);
         return MPM_OUT_OF_MEMORY;
     }
+    find_steepness(copy);
     return MPM_OK;
 }
 
@@ -164,6 +290,7 @@ void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator)
     mpm_memory_free(allocator, shape->nodes);
     mpm_memory_free(allocator, shape->numbers);
     mpm_memory_free(allocator, shape->parts);
+    mpm_memory_free(allocator, shape->factors);
     *shape = (mpm_shape){0};
 }
 
@@ -419,12 +546,13 @@ static void turn(mpm_shape_reading *reading)
         reading->normal[a] = -reading->normal[a];
 }
 
-static mpm_shape_reading read_part(const mpm_shape *shape, const mpm_shape_part *part, double time, const double x[3])
+/* Evaluates the nodes from `first` to `end`, whose numbers begin at `numbers`. */
+static mpm_shape_reading read_nodes(const mpm_shape *shape, size_t first, size_t end_node, const double *numbers,
+                                    double time, const double x[3])
 {
     mpm_shape_reading stack[MPM_SHAPE_DEPTH];
-    const double *numbers = shape->numbers + part->number;
     int depth = 0;
-    for (size_t n = part->first; n < part->end; numbers += shape->nodes[n++].size) {
+    for (size_t n = first; n < end_node; numbers += shape->nodes[n++].size) {
         const mpm_shape_node *node = &shape->nodes[n];
         mpm_shape_reading *end = stack + depth;
         switch (node->kind) {
@@ -448,12 +576,27 @@ static mpm_shape_reading read_part(const mpm_shape *shape, const mpm_shape_part 
 
 mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3])
 {
-    return read_part(shape, &(mpm_shape_part){.end = shape->node_count}, time, x);
+    return read_nodes(shape, 0, shape->node_count, shape->numbers, time, x);
 }
 
-static size_t bit_of(const mpm_shape *shape, size_t part)
+static mpm_shape_reading read_factor(const mpm_shape *shape, const mpm_shape_factor *factor, double time,
+                                     const double x[3])
 {
-    return shape->part_count <= MPM_SHAPE_BITS ? part : part * MPM_SHAPE_BITS / shape->part_count;
+    mpm_shape_reading r = read_nodes(shape, factor->first, factor->end, shape->numbers + factor->number, time, x);
+    if (factor->turned)
+        turn(&r);
+    return r;
+}
+
+mpm_shape_reading mpm_shape_read_part(const mpm_shape *shape, double time, const double x[3], size_t part)
+{
+    mpm_shape_reading r = read_factor(shape, &shape->factors[shape->parts[part].first], time, x);
+    for (size_t f = shape->parts[part].first + 1; f < shape->parts[part].end; f++) {
+        const mpm_shape_reading at = read_factor(shape, &shape->factors[f], time, x);
+        if (decides(true, at.phi, r.phi))
+            r = at;
+    }
+    return r;
 }
 
 double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts)
@@ -464,29 +607,27 @@ double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[
     for (int b = 0; b < MPM_SHAPE_BITS; b++)
         least[b] = INFINITY;
     for (size_t p = 0; p < shape->part_count; p++) {
-        const double phi = sign * read_part(shape, &shape->parts[p], time, x).phi;
-        double *of_bit = &least[bit_of(shape, p)];
+        const double phi = sign * mpm_shape_read_part(shape, time, x, p).phi;
+        double *of_bit = &least[mpm_shape_bit(shape, p)];
         *of_bit = fmin(*of_bit, phi);
         all = fmin(all, phi);
     }
     for (int b = 0; b < MPM_SHAPE_BITS; b++)
         if (least[b] <= all + reach)
             *parts |= (uint64_t)1 << b;
-    return shape->turned ? -sign * all : sign * all;
+    return sign * all;
 }
 
 mpm_shape_reading mpm_shape_read_parts(const mpm_shape *shape, double time, const double x[3], uint64_t parts)
 {
     mpm_shape_reading r = {.phi = shape->intersects ? -INFINITY : INFINITY};
     for (size_t p = 0; p < shape->part_count; p++) {
-        if (!(parts >> bit_of(shape, p) & 1))
+        if (!(parts >> mpm_shape_bit(shape, p) & 1))
             continue;
-        const mpm_shape_reading at = read_part(shape, &shape->parts[p], time, x);
+        const mpm_shape_reading at = mpm_shape_read_part(shape, time, x, p);
         if (decides(shape->intersects, at.phi, r.phi))
             r = at;
     }
-    if (shape->turned)
-        turn(&r);
     return r;
 }
 

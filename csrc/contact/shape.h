@@ -35,9 +35,13 @@
  *
  * Before the first frame and after the last, the shape rests.
  *
- * The operands of the outermost union or intersection are the shape's parts. Within a ball, only those parts can decide
- * whose phi at the centre differs from the deciding phi by no more than the ball's width. This set is found once for
- * many points, as for the tapes of Keeter, ACM Trans. Graph. 39 (2020) 141, and gives the same bits as all parts.
+ * A copied shape is a union of intersections of leaves and complements of leaves: operators are distributed over each
+ * other (disjunctive normal form; where that needs several times the leaves, an intersection stays as described). If
+ * several shapes are united, they are the shape's parts: (a | b) - c has the parts a - c and b - c. Otherwise the parts
+ * are those that are intersected. Within a ball, only the parts of an intersection can decide whose phi at the centre
+ * differs from the deciding phi by no more than the ball's width; parts of a union are asked one by one (collider.h).
+ * The set of parts is found once for many points, as for the tapes of Keeter, ACM Trans. Graph. 39 (2020) 141. It gives
+ * the same bits as all parts.
  */
 #pragma once
 #include <stdbool.h>
@@ -80,9 +84,17 @@ typedef struct mpm_shape_node {
     int64_t size; /* how many numbers it has, including those of its map */
 } mpm_shape_node;
 
-/** A part: the nodes before `end`, and the first of its numbers. */
-typedef struct mpm_shape_part {
+/** What parts intersect: the nodes from `first` to `end`, of which a leaf is one, with the first of their numbers, and
+ *  whether their complement is meant. */
+typedef struct mpm_shape_factor {
     size_t first, end, number;
+    bool turned;
+} mpm_shape_factor;
+
+/** A part: the factors from `first` to `end`. */
+typedef struct mpm_shape_part {
+    size_t first, end;
+    double steepness;
 } mpm_shape_part;
 
 typedef struct mpm_shape {
@@ -93,9 +105,10 @@ typedef struct mpm_shape {
 
     /* Found when a shape is copied */
     double steepness;
+    mpm_shape_factor *factors;
     mpm_shape_part *parts;
-    size_t part_count;
-    bool intersects, turned; /* are parts intersected rather than united? is the result complemented? */
+    size_t factor_count, part_count;
+    bool intersects; /* are parts intersected rather than united? */
 } mpm_shape;
 
 /** A shape evaluated at a point. */
@@ -120,8 +133,17 @@ void mpm_shape_clear(mpm_shape *shape, const mpm_allocator *allocator);
 /** Evaluates the shape at x [m] and `time` [s]. */
 mpm_shape_reading mpm_shape_read(const mpm_shape *shape, double time, const double x[3]);
 
+/** The bit of a part in sets of parts. */
+static inline size_t mpm_shape_bit(const mpm_shape *shape, size_t part)
+{
+    return shape->part_count <= MPM_SHAPE_BITS ? part : part * MPM_SHAPE_BITS / shape->part_count;
+}
+
 /** phi of a copied shape at x; adds the parts that can decide within `radius` [m] of x to the set. */
 double mpm_shape_find_parts(const mpm_shape *shape, double time, const double x[3], double radius, uint64_t *parts);
+
+/** Evaluates one part of a copied shape at x [m] and `time` [s]. */
+mpm_shape_reading mpm_shape_read_part(const mpm_shape *shape, double time, const double x[3], size_t part);
 
 /** Evaluates a copied shape at a point where one of the `parts` (not empty) decides. */
 mpm_shape_reading mpm_shape_read_parts(const mpm_shape *shape, double time, const double x[3], uint64_t parts);

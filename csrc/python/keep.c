@@ -119,8 +119,8 @@ static void take_books(mpm_collider_book *books, size_t count, const void *from)
 {
     for (size_t k = 0; k < count; k++) {
         memcpy(&books[k], (const char *)from + k * sizeof *books, sizeof *books);
-        books[k].near = books[k].beside = false;
-        books[k].parts = 0;
+        books[k].near = false;
+        books[k].parts = books[k].beside = 0;
     }
 }
 

@@ -93,9 +93,23 @@ static bool may_hold(const mpm_sph_settings *s, const mpm_collider *collider, co
         radius2 += 0.25 * (y[a] - x[a]) * (y[a] - x[a]);
         x[a] = 0.5 * (x[a] + y[a]);
     }
-    const double phi = mpm_collider_read(collider, &collider->now, x, UINT64_MAX).phi;
-    const double slack = collider->shape.steepness * sqrt(radius2);
-    return phi <= slack && phi >= -depth - slack;
+    for (size_t p = 0; p < mpm_collider_pieces(collider); p++) {
+        const double phi = mpm_collider_read_piece(collider, x, p, UINT64_MAX).phi;
+        const double slack = mpm_collider_steepness(collider, p) * sqrt(radius2);
+        if (phi <= slack && phi >= -depth - slack)
+            return true;
+    }
+    return false;
+}
+
+/* phi at x of the first piece that contains x; it is positive where none does. Particles within others count for the
+ * densities of those at their surface. */
+static double depth_of(const mpm_collider *collider, const double x[3])
+{
+    double phi = INFINITY;
+    for (size_t p = 0; p < mpm_collider_pieces(collider) && phi > 0; p++)
+        phi = mpm_collider_read_piece(collider, x, p, UINT64_MAX).phi;
+    return phi;
 }
 
 /* Is x within an earlier collider that is where it will always be relative to this one? */
@@ -120,8 +134,8 @@ static mpm_status append_block(mpm_sph *sph, const mpm_collider *collider, const
             for (at[0] = block->first[0]; at[0] < block->end[0]; at[0]++) {
                 double x[3];
                 lattice_point(s, at, x);
-                const double phi = mpm_collider_read(collider, &collider->now, x, UINT64_MAX).phi;
-                if (phi > 0 || phi < -depth || is_taken(sph, collider, x))
+                const double phi = depth_of(collider, x);
+                if (!(phi <= 0) || phi < -depth || is_taken(sph, collider, x))
                     continue;
                 const size_t used = 3 * (size_t)solid->count;
                 if (solid->count > INT32_MAX / 32)

@@ -134,9 +134,10 @@ class Collides:
         Where colliders overlap each other or a wall, those that another one covers there hold nothing. The others act
         together: each pushes along its own normal, no harder than needed, and rubs as hard as it pushes. Surfaces that
         close in on material leave it the motion along their common edge; walls then hold before colliders, deeper
-        colliders before others. A face that nothing can reach holds nothing either: the side of a part of a floor, be
-        it a collider or a shape of a union, where another part overlaps it or lies flush with it, and the side of a
-        collider that ends at the end of the domain. Where a collider overlaps a floor and rises above it by less than
+        colliders before others. A union acts as its parts would as colliders of their own, also less other shapes. A
+        face that nothing can reach holds nothing either: the side of a part of a floor, be it a collider or a shape of
+        a union, where another part overlaps it or lies flush with it, and the side of a collider that ends at the end
+        of the domain. Where a collider overlaps a floor and rises above it by less than
         half a cell, the floor alone acts: the grid does not resolve that step.
 
         In a simulation, the next step is the first to feel it. Its motion counts from t = 0, as that of other

@@ -20,8 +20,8 @@ static double find_near_colliders(const mpm_colliders *colliders, const int32_t 
     double places[3][3] = {{0}}, speed = -1;
     int counts[3] = {1, 1, 1};
     for (size_t k = 0; k < colliders->count; k++) {
-        books[k].near = books[k].beside = false;
-        books[k].parts = 0;
+        books[k].near = false;
+        books[k].parts = books[k].beside = 0;
     }
     for (int a = 0; a < DIM; a++)
         counts[a] = places_of((double)block[a] * BLOCK_SIDE + first + 0.5 * side, &colliders->symmetry[a], places[a]);

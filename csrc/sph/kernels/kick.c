@@ -77,7 +77,7 @@ void MPM_KERNEL(kick_task)(const mpm_sph_pass *pass, ptrdiff_t task)
     mpm_sph_kick found = {.finite = true};
     mpm_collider_book *books = colliders ? pass->touches + (size_t)task * colliders : NULL;
     for (size_t k = 0; k < colliders; k++)
-        books[k] = (mpm_collider_book){.near = true, .beside = true, .parts = UINT64_MAX};
+        books[k] = (mpm_collider_book){.near = true, .parts = UINT64_MAX, .beside = UINT64_MAX};
     for (ptrdiff_t t = pass->task_tile[task]; t < pass->task_tile[task + 1]; t++) {
         const mpm_sph_tile *tile = &pass->tiles[t];
         const int32_t *ends = pass->lists[task].entries + tile->list;
