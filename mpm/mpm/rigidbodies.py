@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ ALIKE = 0.3  # particle spacings: nearer points are one
 SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
 LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
 LARGEST = 3 * 10**7  # nodes of a lattice of distances
+FAR = 2.5  # cells around a body in which its distance is read
 CELLS = {2: 200, 3: 50}  # of the quadrature of the inertia, along the longest side
 
 
@@ -95,8 +97,12 @@ def _union_of_balls(x: FloatArray, radius: FloatArray, dx: float, name: str) -> 
         return functools.reduce(operator.or_, (Ball(c, float(r)) for c, r in zip(x, radius, strict=True)))
     d, reach = x.shape[1], 4
     step = min(0.5 * dx, float(radius.max()))
-    low = x.min(axis=0) - reach * step
-    ends = np.ceil((x.max(axis=0) - low) / step) + reach + 1
+    rim = math.ceil((FAR * dx + radius.max()) / step)
+    low, high = x.min(axis=0), x.max(axis=0)
+    ends = np.ceil((high - low) / step - 1e-6) + 2 * rim + 1
+    low = 0.5 * (
+        low + high - step * (ends - 1)
+    )  # the lattice of a mirror image is the mirror image of this one
     if ends.prod() > LARGEST:
         raise ValueError(
             f"body {name!r} is rigid, and its Points are so small and so far apart that their distance needs a lattice "
@@ -104,14 +110,44 @@ def _union_of_balls(x: FloatArray, radius: FloatArray, dx: float, name: str) -> 
             f"a square or cube of {2 * radius.max():.3g} m), or several bodies"
         )
     count = ends.astype(np.int64)
-    phi = np.full(count, reach * step)
+    phi, nearest = np.full(count, np.inf), np.full(count, -1)
     base = np.rint((x - low) / step).astype(np.int64)
     for offset in itertools.product(range(-reach, reach + 1), repeat=d):
         node = base + offset
-        there = ((node >= 0) & (node < count)).all(axis=1)
         apart = np.linalg.norm(low + node * step - x, axis=1) - radius
-        np.minimum.at(phi, tuple(node[there].T), apart[there])
+        at = tuple(node.T)
+        np.minimum.at(phi, at, apart)
+        least = np.flatnonzero(apart == phi[at])
+        nearest[tuple(node[least].T)] = least
+    for _ in range(rim - reach):
+        _go_on(phi, nearest, low, step, x, radius)
+    phi[nearest < 0] = FAR * dx
     return DistanceGrid(low, step, phi)
+
+
+def _go_on(
+    phi: FloatArray,
+    nearest: npt.NDArray[np.int64],
+    low: FloatArray,
+    step: float,
+    x: FloatArray,
+    radius: FloatArray,
+) -> None:
+    """Give nodes beside those that know the nearest of the balls the nearest of the balls that these know."""
+    around = np.pad(nearest, 1, constant_values=-1).ravel()
+    node = np.argwhere(nearest < 0)
+    strides = np.cumprod([1, *(n + 2 for n in nearest.shape[:0:-1])])[::-1]
+    place = (node + 1) @ strides
+    least, found = np.full(len(node), np.inf), np.full(len(node), -1)
+    for offset in itertools.product((-1, 0, 1), repeat=x.shape[1]):
+        ball = around[place + np.dot(offset, strides)]
+        known = np.flatnonzero(ball >= 0)
+        ball = ball[known]
+        apart = np.linalg.norm(low + node[known] * step - x[ball], axis=1) - radius[ball]
+        less = apart < least[known]
+        least[known[less]], found[known[less]] = apart[less], ball[less]
+    at = tuple(node.T)
+    phi[at], nearest[at] = least, found
 
 
 def _squares(mass: FloatArray, spacing: FloatArray) -> FloatArray:
