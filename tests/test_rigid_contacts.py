@@ -39,14 +39,8 @@ def test_a_block_slides_on_a_slope_or_rests(dim, collider):
         sim.step(100)
         moved = sim.rigid("block").position - before
         if friction == 0.2:
-            way = (
-                0.5
-                * G
-                * (np.sin(np.radians(20)) - 0.2 * np.cos(np.radians(20)))
-                * sim.time
-                * (sim.time + 4e-3)
-            )
-            np.testing.assert_allclose(moved, [way, *[0] * (dim - 1)], atol=1e-9)  # 1e-15; symplectic steps
+            way = 0.5 * G * (np.sin(np.radians(20)) - 0.2 * np.cos(np.radians(20))) * sim.time**2
+            np.testing.assert_allclose(moved, [way, *[0] * (dim - 1)], atol=1e-9)  # 1e-15
         else:
             assert np.abs(moved).max() < 1e-3 * H  # 4e-5
 
@@ -83,8 +77,6 @@ def test_a_stack_stands(dim, dtype):
     sim.step(150)
     assert np.abs(sim.particles.x - before).max() < 2e-3 * H  # 1e-4
     assert sim.totals().kinetic < 1e-6 * energy.mass * G * H
-    forces = [sim.rigid(f"box {k}").contact_force[-1] for k in range(4)]
-    assert sum(forces) == pytest.approx(energy.mass * G, rel=1e-2)  # those inside cancel
 
 
 def test_a_tower_tips_where_its_centre_leaves_its_base():
@@ -338,3 +330,67 @@ def test_rebounds_with_friction_add_no_energy(dim):
         energy.append(sim.totals().kinetic)
     assert (np.diff(energy) < 1e-9 * np.array(energy[:-1])).all()  # 1e-15
     assert energy[-1] > 0.02 * energy[0]
+
+
+def crowd(dim, seed, *, e, friction, gravity):
+    """Balls and boxes that fly about in a box."""
+    rng = np.random.default_rng(seed)
+    scene = mpm.Scene(
+        [0] * dim,
+        [1] * dim,
+        gravity=[0] * (dim - 1) + [-gravity],
+        walls=mpm.Wall("separate", friction=friction, restitution=e),
+    )
+    stone = mpm.materials.Rigid(density=1000, friction=friction, restitution=e)
+    cells = 4 if dim == 2 else 2
+    for k in range(cells**dim):
+        c = (0.5 + np.array(np.unravel_index(k, (cells,) * dim))) / cells
+        R = 0.35 / cells
+        shape = Ball(c, R) if k % 2 or (friction == 0 and e == 1) else Box(c - 0.7 * R, c + 0.7 * R)
+        scene.add(shape, stone, velocity=rng.normal(size=dim), name=f"body {k}")
+    return mpm.Simulation(scene, dx=1 / 16 if dim == 2 else 1 / 8)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_balls_that_rebound_keep_their_energy(dim):
+    """Also those that are struck by others in the same step; without friction, with e = 1 and steps of any length."""
+    for gravity in (0.0, 10.0):
+        sim = crowd(dim, 0, e=1, friction=0, gravity=gravity)
+        sim.run(0.4)
+        energy = sim.history["energy"]
+        assert np.ptp(sim.history["dt"]) > 1e-4
+        assert np.abs(sim.history["momentum"] - sim.history["momentum"][0]).max() > 1
+        assert energy[-1] == pytest.approx(energy[0], rel=1e-10 if gravity == 0 else 2e-3)  # 1e-14; 3e-4
+
+
+@pytest.mark.parametrize(("dim", "e", "friction"), [(2, 0, 0.6), (2, 1, 0.3), (3, 1, 0.6)])
+def test_no_step_of_a_crowd_adds_energy(dim, e, friction):
+    sim = crowd(dim, 1, e=e, friction=friction, gravity=10)
+    sim.run(0.4)
+    energy = sim.history["energy"]
+    assert np.diff(energy).max() < 1e-6 * energy.max()  # 1e-7
+    assert energy[-1] < 0.99 * energy[0]
+
+
+def test_a_body_flies_on_a_parabola():
+    """With automatic steps, whose lengths differ."""
+    scene = mpm.Scene((0, 0), (20, 8), gravity=(0, -G))
+    scene.add(Box((1, 1), (1.4, 1.3)), STONE, velocity=(3, 9), angular_velocity=2, name="box")
+    sim = mpm.Simulation(scene, dx=0.2)
+    sim.run(1.5)
+    t = sim.history["time"]
+    assert np.ptp(sim.history["dt"]) > 1e-3
+    way = np.stack([1.2 + 3 * t, 1.15 + 9 * t - 0.5 * G * t**2], axis=1)
+    np.testing.assert_allclose(sim.history["center_of_mass"], way, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sim.history["energy"], sim.history["energy"][0], rtol=1e-13)
+
+
+def test_vertices_nearer_than_particles_have_cones_of_their_own():
+    """Wedges with a short side lean to the left and to the right, and stay in the domain."""
+    scene = mpm.Scene((0, 0), (2, 1), gravity=(0, -G), walls="separate")
+    corners = np.array([(-0.1, 0.2), (-0.001, -0.1), (0.001, -0.1), (0.1, 0.2)])
+    for k, turned in enumerate((-1.0, -0.6, 0.6, 1.0)):
+        scene.add(Polygon(corners).rotate(turned).translate((0.3 + 0.45 * k, 0.3)), STONE)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    sim.run(0.5)
+    assert sim.particles.x[:, 1].min() > 0

@@ -237,14 +237,15 @@ static mpm_rigid_state describe(const mpm_simulation *simulation, size_t materia
     for (int a = 0; a < 3; a++)
         L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(own[a], spin);
     mpm_body_invert(state.inverse, state.inertia, settings->dim);
-    mpm_multiply3(state.free + 3, state.inverse, L);
+    mpm_multiply3(state.begin + 3, state.inverse, L);
     mpm_multiply3(moved, state.rotation, X);
     for (int a = 0; a < settings->dim; a++) {
         const double origin =
             settings->lower[a] + settings->dx * (body->block[a] * mpm_block_side(settings->dim) + body->place[a]);
         state.centre[a] = origin + c[a];
         state.place[a] = state.centre[a] - moved[a];
-        state.free[a] = P[a] / state.mass + dt * settings->gravity[a];
+        state.begin[a] = P[a] / state.mass;
+        state.gain[a] = dt * settings->gravity[a];
     }
     const double *values = simulation->materials[material].values;
     state.friction = values[0];
@@ -390,6 +391,35 @@ static void enter(const mpm_simulation *simulation)
     }
 }
 
+/* Adds what the body force of the step gives the bodies. */
+static void add_body_force(mpm_simulation *simulation, double dt)
+{
+    find_sums(simulation, dt);
+    for (size_t b = 0; b < simulation->world.bodies; b++) {
+        mpm_rigid_state *body = &simulation->world.body[b];
+        const mpm_rigid_state forced = describe(simulation, (size_t)body->material, dt);
+        double gained[3], L[3];
+        for (int a = 0; a < 3; a++) {
+            body->gain[a] += forced.begin[a] - body->begin[a];
+            gained[a] = forced.begin[3 + a] - body->begin[3 + a];
+        }
+        mpm_multiply3(L, body->inertia, gained);
+        for (int a = 0; a < 3; a++)
+            body->gain[3 + a] += L[a];
+    }
+}
+
+/* Lets the bodies drift; the nodes stay where they are. */
+static void drift(mpm_simulation *simulation, double dt)
+{
+    for (size_t b = 0; b < simulation->world.bodies; b++)
+        mpm_body_drift(&simulation->world.body[b], dt, simulation->settings.dim);
+    for (size_t i = 0; i < simulation->rigid_node_count; i++)
+        for (int a = 0; a < 3; a++)
+            simulation->rigid_nodes[i].arm[a] -=
+                0.5 * dt * simulation->world.body[simulation->rigid_nodes[i].body].begin[a];
+}
+
 mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
@@ -397,8 +427,10 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     *reason = MPM_NO_REASON;
     if (!simulation->has_rigid)
         return MPM_OK;
-    find_sums(simulation, dt);
+    find_sums(simulation, 0);
     describe_world(simulation, dt);
+    if (simulation->run.body_force)
+        add_body_force(simulation, dt);
     for (size_t b = 0; b < world->bodies; b++)
         if (is_too_long(&simulation->settings, &simulation->rigid[world->body[b].material].sums)) {
             *reason = MPM_BODY_TOO_LONG;
@@ -407,9 +439,12 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     if (!world->bodies)
         return MPM_OK;
     begin_look(simulation);
-    if (mpm_touch_find(world, allocator) || mpm_rigid_nodes_find(simulation)) {
+    mpm_touch_boxes(world);
+    mpm_status status = mpm_rigid_nodes_find(simulation);
+    drift(simulation, dt);
+    if (status || (status = mpm_touch_find(world, allocator))) {
         end_look(simulation);
-        return MPM_OUT_OF_MEMORY;
+        return status;
     }
     mpm_impulses_find(world, simulation->rigid_nodes, simulation->rigid_node_count);
     mpm_rigid_nodes_push(simulation);
@@ -449,12 +484,10 @@ static double farthest(const mpm_rigid_body *motion, int dim)
 
 static void set_motion(mpm_rigid_body *motion, const mpm_rigid_state *body, double dt)
 {
-    mpm_body_turn(motion->turn, body->inertia, body->inverse, body->push + 3, dt);
-    mpm_body_spin(motion->spin, motion->turn, body->inertia, body->inverse, body->kept + 3);
+    mpm_body_move(motion->turn, motion->shift, motion->spin, body, dt);
     for (int a = 0; a < 3; a++) {
         motion->centre[a] = mpm_sum_value(&motion->sums.mass_moment[a]) / body->mass;
         motion->velocity[a] = body->kept[a];
-        motion->shift[a] = dt * body->push[a];
     }
 }
 

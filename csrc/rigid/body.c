@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double GAIN = 1e-7; /* of the energy of a spin: less is none */
+
 mpm_status mpm_body_copy(mpm_rigid_form *copy, const mpm_allocator *allocator, const mpm_rigid_form *form)
 {
     *copy = *form;
@@ -122,4 +124,62 @@ void mpm_body_spin(double after[3], const double turn[3][3], const double inerti
     mpm_multiply3(turned, turn, next);
     for (int a = 0; a < 3; a++)
         after[a] = next[a] + turned[a];
+}
+
+/* A B A^T with A = 1 + T. */
+static void turn_tensor(double B[3][3], const double T[3][3])
+{
+    for (int side = 0; side < 2; side++) { /* columns, then rows of the transpose */
+        double C[3][3];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                C[j][i] = B[i][j] + T[i][0] * B[0][j] + T[i][1] * B[1][j] + T[i][2] * B[2][j];
+        memcpy(B, C, sizeof C);
+    }
+}
+
+void mpm_body_drift(mpm_rigid_state *body, double dt, int dim)
+{
+    double spin[3], arm[3], turned[3], gained[3], C[3][3];
+    mpm_body_turn(body->drifted, body->inertia, body->inverse, body->begin + 3, 0.5 * dt);
+    mpm_body_spin(spin, body->drifted, body->inertia, body->inverse, body->begin + 3);
+    memcpy(body->begin + 3, spin, sizeof spin);
+    for (int a = 0; a < 3; a++)
+        arm[a] = body->place[a] - body->centre[a];
+    mpm_multiply3(turned, body->drifted, arm);
+    memcpy(C, body->rotation, sizeof C);
+    for (int a = 0; a < 3; a++) {
+        body->centre[a] += 0.5 * dt * body->begin[a];
+        body->place[a] = body->centre[a] + arm[a] + turned[a];
+        for (int b = 0; b < 3; b++)
+            for (int k = 0; k < 3; k++)
+                body->rotation[a][b] += body->drifted[a][k] * C[k][b];
+    }
+    turn_tensor(body->inertia, body->drifted);
+    mpm_body_invert(body->inverse, body->inertia, dim);
+    mpm_multiply3(gained, body->inverse, body->gain + 3);
+    for (int a = 0; a < 3; a++) {
+        body->free[a] = body->begin[a] + body->gain[a];
+        body->free[3 + a] = body->begin[3 + a] + gained[a];
+    }
+}
+
+void mpm_body_move(double turn[3][3], double shift[3], double spin[3], const mpm_rigid_state *body, double dt)
+{
+    double second[3][3], L[3];
+    mpm_body_turn(second, body->inertia, body->inverse, body->push + 3, 0.5 * dt);
+    mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
+    mpm_multiply3(L, body->inertia, body->kept + 3);
+    if (mpm_dot3(L, spin) > (1 + GAIN) * mpm_dot3(L, body->kept + 3)) { /* that push would raise the energy */
+        mpm_body_turn(second, body->inertia, body->inverse, body->kept + 3, 0.5 * dt);
+        mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
+    }
+    for (int a = 0; a < 3; a++) {
+        shift[a] = 0.5 * dt * (body->begin[a] + body->push[a]);
+        for (int b = 0; b < 3; b++) {
+            turn[a][b] = body->drifted[a][b] + second[a][b];
+            for (int k = 0; k < 3; k++)
+                turn[a][b] += second[a][k] * body->drifted[k][b];
+        }
+    }
 }

@@ -5,7 +5,11 @@
  *     x = p + Q X                                   X: place in the body's rest frame, whose origin is in the body
  *     P = M V,  L = I w                             about the centre of mass c
  *     c' = c + dt V,  Q' = exp(dt W) Q,  W = I^-1 (L + exp(dt W)^T L)/2
- *     w' = exp(dt W) I^-1 exp(dt W)^T L             the spin after the step
+ *     w' = exp(dt W) I^-1 exp(dt W)^T L             the spin after dt
+ *
+ * A step is Moreau's midpoint rule: a body drifts freely for half a step, takes all impulses there, gravity among them,
+ * and moves on with the new motion for the other half. So free flight is a parabola, and an impulse does the work of
+ * the mean of the velocities before and after it, whatever dt is.
  *
  * W is the implicit midpoint rule in the frame of the body, as of Simo and Wong (1991). It keeps L and the energy: in
  * that frame L changes by exp(dt W)^T L - L, which is normal to W. With the exponential instead of Cayley's map, a body
@@ -44,7 +48,7 @@ typedef struct mpm_rigid_form {
     double own[3][3];    /* its inertia, less that of its particles as points, in the rest frame [kg m2] */
 } mpm_rigid_form;
 
-/** A body at the beginning of a step. */
+/** A body at the beginning of a step, and after `mpm_body_drift` in the middle of it. */
 typedef struct mpm_rigid_state {
     int material, hold;              /* of the caller */
     const mpm_rigid_form *form;      /* NULL: it touches nothing */
@@ -54,13 +58,16 @@ typedef struct mpm_rigid_state {
     double raised;                   /* added to the inertia about every axis, see `raise_inertia` [kg m2] */
     double friction, restitution;    /* against deformable bodies and other rigid ones */
     double lowest[3], highest[3];    /* of the points [m] */
-    double free[6];                  /* V, w without contacts, with the forces of the step [m/s], [rad/s] */
-    double push[6], kept[6];         /* V, w with contacts: those that move it, and those after the step */
+    double begin[6];                 /* V, w before the forces of the step [m/s], [rad/s] */
+    double gain[6];                  /* what gravity and body forces add to V [m/s] and to L about c [kg m2/s] */
+    double drifted[3][3];            /* the rotation of the first half of the step, less 1 */
+    double free[6];                  /* V, w with the forces of the step, without contacts */
+    double push[6], kept[6];         /* V, w with contacts: those that move it on, and those after the step */
     double (*force)[3];              /* of the contacts at its points, in the last step, then in this one [N] */
     double response[6][6], base[6], u[6], before[6]; /* of the solver: with the nodes that the body takes along, the
                                                       * inverse mass and the motion without contacts; the motion */
     int island;                      /* the least of the bodies that contacts connect with it */
-    double work[3], rebound;         /* of an island, see `limit_rebounds` [J] */
+    double work[3], lift, rebound;   /* of an island, see `limit_rebounds` and `limit_pushes` [J] */
 } mpm_rigid_state;
 
 /** Makes a deep copy of a form. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */
@@ -77,6 +84,13 @@ void mpm_body_turn(double turn[3][3], const double inertia[3][3], const double i
 /** The spin after a step that turned a body by 1 + turn, which had the spin w in the frame before. */
 void mpm_body_spin(double after[3], const double turn[3][3], const double inertia[3][3], const double inverse[3][3],
                     const double w[3]);
+
+/** Lets a body drift for half a step, to where the forces of the step act. */
+void mpm_body_drift(mpm_rigid_state *body, double dt, int dim);
+
+/** How a body moves in a whole step, of which it has drifted the first half: its rotation less 1, the way of its centre
+ *  of mass, and its spin at the end. */
+void mpm_body_move(double turn[3][3], double shift[3], double spin[3], const mpm_rigid_state *body, double dt);
 
 /** out = A^T v */
 static inline void mpm_multiply_back3(double out[3], const double A[3][3], const double v[3])

@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 200, SETS = 10 };
+#include "rigid/energy.h"
+#include "rigid/rows.h"
+
+enum { SETS = 10 };
 static const double PUSH = 0.2;        /* share of what has been passed that a step takes back */
 static const double FASTEST = 0.05;    /* the most that it takes back [cells] */
 static const double SLOW = 4;          /* steps of free fall, whose speed is not that of an impact */
@@ -18,99 +21,6 @@ static const double JAM = 0.02;        /* what has been passed that deep is push
 static const double WORK = 1e-9;       /* of that of all contacts: less is rounding */
 static const double HELD = 0.5;        /* material that near is held by a body that does not let it go [cells] */
 
-static double dot6(const double a[6], const double b[6])
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-static void multiply6(double out[6], const double A[6][6], const double v[6])
-{
-    for (int i = 0; i < 6; i++)
-        out[i] = dot6(A[i], v);
-}
-
-/* (d, arm x d): what an impulse along d at `arm` does to (P, L). */
-static void wrench(double out[6], const double d[3], const double arm[3])
-{
-    memcpy(out, d, 3 * sizeof *d);
-    mpm_cross3(out + 3, arm, d);
-}
-
-/* ---- contacts --------------------------------------------------------------------------------------------------- */
-
-static void find_tangents(mpm_rigid_contact *c, int dim)
-{
-    const double *n = c->normal;
-    double e[3] = {0};
-    if (dim == 2) {
-        const double t[3] = {-n[1], n[0], 0};
-        memcpy(c->tangent[0], t, sizeof t);
-        memset(c->tangent[1], 0, sizeof t);
-        return;
-    }
-    e[fabs(n[0]) < 0.6 ? 0 : 1] = 1;
-    mpm_cross3(c->tangent[0], n, e);
-    const double size = sqrt(mpm_dot3(c->tangent[0], c->tangent[0]));
-    for (int a = 0; a < 3; a++)
-        c->tangent[0][a] /= size;
-    mpm_cross3(c->tangent[1], n, c->tangent[0]);
-}
-
-static void find_arms(mpm_rigid_contact *c, const mpm_rigid_world *world)
-{
-    const double *direction[3] = {c->normal, c->tangent[0], c->tangent[1]};
-    double arm[3];
-    for (int d = 0; d < 3; d++) {
-        for (int a = 0; a < 3; a++)
-            arm[a] = c->at[a] - world->body[c->a].centre[a];
-        wrench(c->on_a[d], direction[d], arm);
-        for (int a = 0; c->b >= 0 && a < 3; a++)
-            arm[a] = c->image[a] - world->body[c->b].centre[a];
-        if (c->b >= 0)
-            wrench(c->on_b[d], direction[d], arm);
-    }
-}
-
-/* What impulses of a contact do to the motions, with the present mass matrices. */
-static void find_responses(mpm_rigid_contact *c, const mpm_rigid_state *body)
-{
-    for (int d = 0; d < 3; d++) {
-        multiply6(c->moves_a[d], body[c->a].response, c->on_a[d]);
-        double response = dot6(c->on_a[d], c->moves_a[d]);
-        if (c->b >= 0) {
-            multiply6(c->moves_b[d], body[c->b].response, c->on_b[d]);
-            response += dot6(c->on_b[d], c->moves_b[d]);
-        }
-        c->mass[d] = response > 0 ? 1 / response : 0;
-    }
-}
-
-/* The relative velocity of a contact along one of its directions. */
-static double approach(const mpm_rigid_contact *c, int d, const mpm_rigid_state *body)
-{
-    const double *direction = d ? c->tangent[d - 1] : c->normal;
-    const double other = c->b >= 0 ? dot6(c->on_b[d], body[c->b].u) : mpm_dot3(direction, c->surface);
-    return dot6(c->on_a[d], body[c->a].u) - other;
-}
-
-static void push(const mpm_rigid_contact *c, int d, double impulse, mpm_rigid_state *body)
-{
-    for (int i = 0; i < 6; i++)
-        body[c->a].u[i] += impulse * c->moves_a[d][i];
-    for (int i = 0; c->b >= 0 && i < 6; i++)
-        body[c->b].u[i] -= impulse * c->moves_b[d][i];
-}
-
-/* Velocities are half a step of gravity ahead of positions. A surface gets that half step, too, so that a body that
- * falls and rebounds with e = 1 keeps its height. */
-static double half_fall(const mpm_rigid_world *world, const mpm_rigid_contact *c)
-{
-    return c->b >= 0 ? 0 : 0.5 * world->dt * mpm_dot3(world->gravity, c->normal);
-}
-
 /* Finds the targets of both passes, while `u` is the motion without contacts. A body that strikes a surface with a
  * restitution rebounds with all contacts that it is about to touch, also with those that move away (J. J. Moreau 1988):
  * without friction and with one e <= 1 that takes energy. Others wait: to stop them now would be an impact without
@@ -119,65 +29,33 @@ static bool find_targets(mpm_rigid_world *world)
 {
     bool rebounds = false;
     const double fall = sqrt(mpm_dot3(world->gravity, world->gravity)), h = world->boundary->dx, dt = world->dt;
-    const double slow = fmax(fmax(SLOW * dt * fall, sqrt(2 * fall * HOP * h)), LEAST * h / dt);
+    const double slow = fmax(fmax(SLOW * dt * fall, sqrt(2 * fall * HOP * h)), LEAST * h / dt), rest = 0.5 * dt;
     for (size_t i = 0; i < world->contacts; i++) {
         mpm_rigid_contact *c = &world->contact[i];
-        c->target[1] = c->gap > 0 ? -c->gap / dt : 0;
-        c->target[0] = c->gap > 0 ? c->target[1] : fmin(-PUSH * c->gap, FASTEST * h) / dt;
+        const double passed = fmin(mpm_rows_gap_before(world, c), 0);
+        c->target[1] = -fmax(fmax(c->gap, 0) / rest, c->before);
+        c->target[0] = (passed + fmin(-PUSH * passed, FASTEST * h) - c->gap) / rest;
     }
     for (size_t i = 0; i < world->contacts; i++) {
         const mpm_rigid_contact *c = &world->contact[i];
-        const double before = approach(c, 0, world->body) - half_fall(world, c);
-        if (!(c->restitution > 0 && -before > slow && c->gap + dt * before < 0))
+        if (!(c->restitution > 0 && -c->before > slow && c->gap + rest * mpm_rows_approach(c, 0, world->body) < 0))
             continue;
         rebounds = true;
         for (size_t j = 0; j < world->contacts; j++) {
             mpm_rigid_contact *other = &world->contact[j];
-            const double speed = approach(other, 0, world->body) - half_fall(world, other);
-            if (other->a != c->a || other->b != c->b || !(other->restitution > 0))
+            if (!(other->restitution > 0) || world->body[other->a].island != world->body[c->a].island)
                 continue;
-            const bool touches = other->gap + dt * speed < LEVEL * h;
-            other->target[0] = other->target[1] =
-                touches ? -other->restitution * speed + half_fall(world, other) : -FREE;
+            if (other->a != c->a || other->b != c->b) {
+                other->target[1] = other->gap < LEVEL * h || other->strikes ? other->target[1] : -FREE;
+                continue;
+            }
+            other->strikes = other->gap + rest * other->before < LEVEL * h;
+            other->target[1] = other->strikes ? -other->restitution * other->before : -FREE;
+            if (other->strikes) /* what waited has been passed meanwhile */
+                other->target[0] = fmax(-other->gap / rest, other->target[1]);
         }
     }
     return rebounds;
-}
-
-/* One contact: normal, then friction. Returns the largest change of a velocity. */
-static double relax(mpm_rigid_contact *c, mpm_rigid_state *body, int pass, int tangents)
-{
-    const double missing = c->target[pass] - approach(c, 0, body);
-    const double J = c->sticks ? c->impulse[0] + c->mass[0] * missing : fmax(c->impulse[0] + c->mass[0] * missing, 0);
-    double change = J - c->impulse[0], worst = c->mass[0] > 0 ? fabs(change) / c->mass[0] : 0;
-    double wanted[2] = {0}, size = 0;
-    c->impulse[0] = J;
-    push(c, 0, change, body);
-    for (int t = 0; t < tangents; t++) {
-        wanted[t] = c->impulse[1 + t] - c->mass[1 + t] * approach(c, 1 + t, body);
-        size += wanted[t] * wanted[t];
-    }
-    size = sqrt(size);
-    const double most = c->friction * fmax(J, 0), share = !c->sticks && size > most ? most / size : 1;
-    for (int t = 0; t < tangents; t++) {
-        change = share * wanted[t] - c->impulse[1 + t];
-        c->impulse[1 + t] += change;
-        worst = c->mass[1 + t] > 0 ? fmax(worst, fabs(change) / c->mass[1 + t]) : worst;
-        push(c, 1 + t, change, body);
-    }
-    return worst;
-}
-
-static void iterate(mpm_rigid_world *world, int pass, double tolerance)
-{
-    const int tangents = world->boundary->dim - 1;
-    double worst = INFINITY;
-    for (int k = 0; k < ROUNDS && worst > tolerance; k++) {
-        worst = 0;
-        for (size_t i = 0; i < world->contacts; i++)
-            worst = fmax(worst, relax(&world->contact[k % 2 ? world->contacts - 1 - i : i], world->body, pass,
-                                      tangents));
-    }
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
@@ -224,7 +102,7 @@ static void press(mpm_rigid_node *node, const double u[6], double dt, double dx)
 static void add_row(double A[6][6], double right[6], const mpm_rigid_node *node, const double direction[3], double want)
 {
     double row[6];
-    wrench(row, direction, node->arm);
+    mpm_rows_wrench(row, direction, node->arm);
     const double value = node->mass * (mpm_dot3(direction, node->velocity) - want);
     for (int i = 0; i < 6; i++) {
         right[i] += value * row[i];
@@ -244,7 +122,7 @@ static void eliminate(double A[6][6], double right[6], const mpm_rigid_node *nod
         const double J = mpm_dot3(node->impulse, n);
         for (int a = 0; a < 3; a++)
             force[a] = J * n[a] - node->impulse[a];
-        wrench(friction, force, node->arm);
+        mpm_rows_wrench(friction, force, node->arm);
         for (int i = 0; i < 6; i++)
             right[i] += friction[i];
         add_row(A, right, node, n, want);
@@ -303,24 +181,14 @@ static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_
 {
     double A[6][6], right[6];
     find_masses(A, body);
-    multiply6(right, A, body->free);
+    mpm_rows_multiply6(right, A, body->free);
     for (size_t i = 0; i < count; i++)
         eliminate(A, right, &nodes[i], dt, dx);
     invert6(body->response, A, dim);
-    multiply6(body->base, body->response, right);
+    mpm_rows_multiply6(body->base, body->response, right);
 }
 
 /* ---- a pass ----------------------------------------------------------------------------------------------------- */
-
-/* The motions that the present impulses of all contacts give. */
-static void begin_motions(mpm_rigid_world *world)
-{
-    for (size_t b = 0; b < world->bodies; b++)
-        memcpy(world->body[b].u, world->body[b].base, sizeof world->body[b].u);
-    for (size_t i = 0; i < world->contacts; i++)
-        for (int d = 0; d < 3; d++)
-            push(&world->contact[i], d, world->contact[i].impulse[d], world->body);
-}
 
 /* Finds the set of nodes that the motions press; the mass matrices follow. */
 static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count)
@@ -336,7 +204,7 @@ static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t coun
         first = end;
     }
     for (size_t i = 0; i < world->contacts; i++)
-        find_responses(&world->contact[i], world->body);
+        mpm_rows_respond(&world->contact[i], world->body);
 }
 
 static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, int pass, double tolerance)
@@ -346,8 +214,8 @@ static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
         for (size_t b = 0; b < world->bodies; b++)
             memcpy(world->body[b].before, world->body[b].u, sizeof world->body[b].u);
         set_nodes(world, nodes, count);
-        begin_motions(world);
-        iterate(world, pass, tolerance);
+        mpm_rows_begin(world);
+        mpm_rows_iterate(world, pass, tolerance);
         for (size_t b = 0; b < world->bodies; b++)
             for (int i = 0; i < 6; i++)
                 worst = fmax(worst, fabs(world->body[b].u[i] - world->body[b].before[i]) *
@@ -358,60 +226,6 @@ static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
 }
 
 /* ---- energy of rebounds ------------------------------------------------------------------------------------------ */
-
-static void find_islands(mpm_rigid_world *world)
-{
-    bool changed = true;
-    for (size_t b = 0; b < world->bodies; b++)
-        world->body[b].island = (int)b;
-    while (changed) {
-        changed = false;
-        for (size_t i = 0; i < world->contacts; i++) {
-            const mpm_rigid_contact *c = &world->contact[i];
-            if (c->b < 0 || world->body[c->a].island == world->body[c->b].island)
-                continue;
-            const int a = world->body[c->a].island, b = world->body[c->b].island;
-            world->body[c->a].island = world->body[c->b].island = a < b ? a : b;
-            changed = true;
-        }
-    }
-}
-
-/* The work of the contacts of each island, by the mean of the velocities before and after; adds the size of its terms
- * to `scale`. Velocities at surfaces lack half a step of gravity. */
-static void find_work(mpm_rigid_world *world, int k, double *scale)
-{
-    for (size_t b = 0; b < world->bodies; b++)
-        world->body[b].work[k] = 0;
-    for (int after = 0; after < 2; after++) {
-        for (size_t b = 0; b < world->bodies; b++)
-            memcpy(world->body[b].u, world->body[b].base, sizeof world->body[b].u);
-        if (after)
-            begin_motions(world);
-        for (size_t i = 0; i < world->contacts; i++) {
-            const mpm_rigid_contact *c = &world->contact[i];
-            for (int d = 0; d < 3; d++) {
-                const double *direction = d ? c->tangent[d - 1] : c->normal;
-                const double fall = c->b >= 0 ? 0 : 0.5 * world->dt * mpm_dot3(world->gravity, direction);
-                const double part = 0.5 * c->impulse[d] * (approach(c, d, world->body) - fall);
-                world->body[world->body[c->a].island].work[k] += part;
-                *scale += fabs(part);
-            }
-        }
-    }
-}
-
-/* The share of a rebound at which contacts do no work, which is quadratic in the share. */
-static double share_of(const double work[3])
-{
-    const double bend = 2 * (work[0] - 2 * work[1] + work[2]), slope = work[2] - work[0] - bend;
-    if (!(work[0] < 0))
-        return 0;
-    /* bend s^2 + slope s + work[0] = 0, with work[0] < 0 < work[2] */
-    const double root = sqrt(fmax(slope * slope - 4 * bend * work[0], 0));
-    const double share = slope > 0 ? -2 * work[0] / (slope + root) : (root - slope) / (2 * bend);
-    return fmax(0, fmin(share, 1));
-}
 
 /* Impulses between those without rebound and those with it, which are in `warm`; share < 0: that of each island. */
 static void mix(mpm_rigid_world *world, double share)
@@ -431,11 +245,14 @@ static void limit_rebounds(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t
 {
     bool gains = false;
     double scale = 0;
-    find_islands(world);
-    find_work(world, 2, &scale);
+    for (size_t b = 0; b < world->bodies; b++)
+        memcpy(world->body[b].kept, world->body[b].u, sizeof world->body[b].kept);
+    mpm_energy_find_lifts(world);
+    mpm_energy_find_work(world, 2, &scale);
     for (size_t b = 0; b < world->bodies; b++) {
-        world->body[b].rebound = world->body[b].work[2] > WORK * scale ? 0.5 : 1;
-        gains |= world->body[b].rebound < 1;
+        mpm_rigid_state *body = &world->body[b];
+        body->rebound = body->work[2] + fmax(body->lift, 0) > WORK * scale ? 0.5 : 1;
+        gains |= body->rebound < 1;
     }
     if (!gains)
         return;
@@ -443,20 +260,22 @@ static void limit_rebounds(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t
         mpm_rigid_contact *c = &world->contact[i];
         memcpy(c->warm, c->impulse, sizeof c->warm);
         if (c->target[1] > -FREE)
-            c->target[1] = c->gap > 0 ? -c->gap / world->dt : 0;
+            c->target[1] = -fmax(fmax(c->gap, 0) / (0.5 * world->dt), c->before);
     }
     solve_pass(world, nodes, count, 1, tolerance);
     for (size_t i = 0; i < world->contacts; i++)
         memcpy(world->contact[i].plain, world->contact[i].impulse, sizeof world->contact[i].plain);
     for (int k = 0; k < 3; k++) {
         mix(world, 0.5 * k);
-        find_work(world, k, &scale);
+        mpm_energy_find_work(world, k, &scale);
+        for (size_t b = 0; b < world->bodies; b++)
+            world->body[b].work[k] += fmax(world->body[b].lift, 0);
     }
     for (size_t b = 0; b < world->bodies; b++)
         if (world->body[b].rebound < 1)
-            world->body[b].rebound = world->body[b].work[2] > 0 ? share_of(world->body[b].work) : 1;
+            world->body[b].rebound = world->body[b].work[2] > 0 ? mpm_energy_share(world->body[b].work) : 1;
     mix(world, -1);
-    begin_motions(world);
+    mpm_rows_begin(world);
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
@@ -508,22 +327,21 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
 {
     const double tolerance = tolerance_of(world);
     double deepest = 0;
-    for (size_t b = 0; b < world->bodies; b++)
-        memcpy(world->body[b].u, world->body[b].free, sizeof world->body[b].u);
     for (size_t i = 0; i < world->contacts; i++) {
         mpm_rigid_contact *c = &world->contact[i];
-        find_tangents(c, world->boundary->dim);
-        find_arms(c, world);
+        mpm_rows_prepare(c, world);
         warm_up(c, world);
         memcpy(c->warm, c->impulse, sizeof c->warm);
     }
+    mpm_rows_find_velocities(world);
+    mpm_energy_find_islands(world);
     const bool rebounds = find_targets(world);
     solve_pass(world, nodes, count, 0, tolerance);
     world->pushes = false;
     for (size_t i = 0; i < world->contacts; i++)
         world->pushes |= world->contact[i].target[0] != world->contact[i].target[1];
     for (size_t i = 0; i < world->contacts; i++)
-        deepest = fmin(deepest, world->contact[i].gap);
+        deepest = fmin(deepest, mpm_rows_gap_before(world, &world->contact[i]));
     for (size_t b = 0; b < world->bodies; b++)
         memcpy(world->body[b].push, world->body[b].u, sizeof world->body[b].u);
     if (world->pushes && deepest < -JAM * world->boundary->dx) /* that push leaves impulses that are too large */
@@ -553,7 +371,7 @@ void mpm_impulses_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, s
             }
         for (; first < count && nodes[first].body == (int)b; first++) {
             double given[6];
-            wrench(given, nodes[first].impulse, nodes[first].arm);
+            mpm_rows_wrench(given, nodes[first].impulse, nodes[first].arm);
             for (int q = 0; q < 6; q++)
                 gained[q] -= given[q];
         }
@@ -565,4 +383,6 @@ void mpm_impulses_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, s
         if (!world->pushes)
             memcpy(body->push, body->kept, sizeof body->push);
     }
+    if (world->pushes)
+        mpm_energy_limit_pushes(world, nodes, count);
 }

@@ -2,14 +2,19 @@
  *
  * The impulses of a step on rigid bodies.
  *
- * Contacts with walls, colliders and other bodies (touch.h), with the relative velocity v of a to the partner:
+ * Contacts with walls, colliders and other bodies (touch.h), with the velocities v of a to the partner after the
+ * impulses and v- before them and the forces of the step:
  *
  *     v.n >= target, J >= 0, one of them exact;   |T| <= mu J, against the sliding velocity
- *     target = -gap/dt before the contact, 0.2 |gap|/dt at one that has been passed, -e v.n before an impact
+ *     target = -max(gap, 0)/(dt/2)                gap: in the middle of the step, with v-
+ *     target = -e v-.n                            of an impact
  *
- * by projected Gauss-Seidel with accumulated impulses, which begins with those of the last step. Two passes: the first
- * gives the velocities that move the bodies, the second, without the push out of what has been passed, those that they
- * keep (E. Catto's soft step with relaxation). So a push adds no energy.
+ * by projected Gauss-Seidel with accumulated impulses, which begins with those of the last step. The work of a normal
+ * impulse is J n.(v- + v)/2, which is never positive: if gap > 0, that velocity is -1/dt of the gap at the beginning.
+ *
+ * Two passes: the first gives the velocities that move the bodies for the rest of the step, so that no gap is below 0
+ * at its end and a fifth of what had been passed before is taken back. The second, without that push, gives those that
+ * they keep (E. Catto's soft step with relaxation). So a push adds no energy.
  *
  * Nodes of deformable material meet a body as they meet a collider: their velocity v becomes
  *

@@ -177,9 +177,10 @@ static mpm_status keep(mpm_rigid_world *world, const mpm_allocator *allocator, c
         return MPM_OUT_OF_MEMORY;
     mpm_rigid_contact *contact = &world->contact[world->contacts++];
     *contact = (mpm_rigid_contact){.a = pair->a, .b = pair->b, .partner = pair->partner->index, .owner = from->owner,
-                                   .point = from->point, .gap = from->gap, .friction = pair->friction,
+                                   .point = from->point, .friction = pair->friction,
                                    .restitution = pair->restitution,
                                    .sticks = pair->sticks && from->gap < STUCK * world->boundary->dx};
+    contact->gap = from->gap - 0.5 * world->dt * mpm_dot3(from->surface, from->normal);
     memcpy(contact->normal, from->normal, sizeof from->normal);
     memcpy(contact->surface, from->surface, sizeof from->surface);
     memcpy(contact->at, from->at, sizeof from->at);
@@ -400,13 +401,18 @@ static mpm_status touch_bodies(mpm_rigid_world *world, const mpm_allocator *allo
     return status ? status : reduce_all(world, allocator, &pair);
 }
 
+void mpm_touch_boxes(mpm_rigid_world *world)
+{
+    for (size_t a = 0; a < world->bodies; a++)
+        if (world->body[a].form)
+            find_box(&world->body[a]);
+}
+
 mpm_status mpm_touch_find(mpm_rigid_world *world, const mpm_allocator *allocator)
 {
     mpm_status status = MPM_OK;
     world->contacts = world->candidates = 0;
-    for (size_t a = 0; a < world->bodies; a++)
-        if (world->body[a].form)
-            find_box(&world->body[a]);
+    mpm_touch_boxes(world);
     for (size_t a = 0; a < world->bodies; a++) {
         const mpm_rigid_state *body = &world->body[a];
         if (!body->form)

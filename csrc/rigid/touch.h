@@ -25,7 +25,10 @@ typedef struct mpm_rigid_contact {
     bool sticks;           /* it also pulls, and holds along the surface */
     double at[3], image[3]; /* the place of contact, and that of body b's nearest image [m] */
     double normal[3];      /* out of the partner, towards a */
-    double gap;            /* [m] */
+    double gap;            /* in the middle of the step, after half of it without forces [m] */
+    double before;         /* velocity of a to the partner along the normal, before the forces of the step [m/s] */
+    bool strikes;          /* it rebounds */
+    double wander[2];      /* velocity along the tangents there of a contact that sticks throughout the step [m/s] */
     double surface[3];     /* velocity of a wall or collider there [m/s] */
     double friction, restitution;
     double impulse[3], warm[3]; /* along the normal and the two tangents, on a; those to begin with [N s] */
@@ -47,7 +50,10 @@ typedef struct mpm_rigid_world {
     struct mpm_rigid_candidate *candidate;
 } mpm_rigid_world;
 
-/** Finds the contacts of all bodies, whose `free` motion is set. Errors: MPM_OUT_OF_MEMORY. */
+/** Finds the boxes of all bodies. */
+void mpm_touch_boxes(mpm_rigid_world *world);
+
+/** Finds the contacts of all bodies, which have drifted, and their boxes. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_touch_find(mpm_rigid_world *world, const mpm_allocator *allocator);
 
 /** Frees what a world has allocated. */

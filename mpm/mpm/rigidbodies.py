@@ -248,8 +248,15 @@ def _surface(
             f"body {name!r}: {lost} of {len(found)} points of its surface are not found, or they do not enclose its "
             "particles; the values of its shape must be near to signed distances, a particle long"
         )
-    _, first = np.unique(np.rint(y / (ALIKE * s)).astype(np.int64), axis=0, return_index=True)
-    first = np.sort(first)
+    # Of points that are near to each other one is enough; but each vertex has a cone of its own, and stays.
+    cell = np.rint(y / (ALIKE * s)).astype(np.int64)
+    fine = np.rint(y / (1e-6 * s)).astype(np.int64) * (owner < 0)[:, None]
+    _, group = np.unique(cell, axis=0, return_inverse=True)
+    sharpest = np.full(len(y), False)
+    sharpest[group[owner < 0]] = True  # by group: it has a vertex
+    kept = np.flatnonzero((owner < 0) | ~sharpest[group])
+    _, first = np.unique(np.hstack([cell, fine])[kept], axis=0, return_index=True)
+    first = kept[np.sort(first)]
     y, owner = y[first], owner[first]
     keeper = np.zeros(n, dtype=np.int64)
     for number, (place, own) in enumerate(zip(y, owner.tolist(), strict=True), start=1):
