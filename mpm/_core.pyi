@@ -170,10 +170,16 @@ def mesh_distances(vertices: Any, faces: Any, points: Any, threads: int) -> tupl
     at the nearest point (m, 3); at least one face."""
 
 def draw_discs(
-    column: Any, row: Any, near: Any | None, radius: float, window: tuple[int, int, int, int], threads: int
+    column: Any,
+    row: Any,
+    near: Any | None,
+    radius: float,
+    window: tuple[int, int, int, int],
+    threads: int,
+    size: Any | None = None,
 ) -> bytes:
     """Which of the discs, float32 (n,) each, pixels, is seen at each pixel of the window (left, top, width, height):
-    int32 (height, width), -1 for none."""
+    int32 (height, width), -1 for none. Their radii are radius (size + 1) / 256, `size` uint8 (n,); None: `radius`."""
 
 def paint_discs(
     column: Any,
@@ -187,6 +193,7 @@ def paint_discs(
     fine: int,
     image: Any,
     threads: int,
+    size: Any | None = None,
 ) -> None:
     """Paint what `draw_discs` found, int32 (height, width), into the image, uint8 (rows, columns, 3), on which `fine` x
     `fine` pixels of the window make one. A disc's colour is palette[brightness, value]: uint8 (2 k + 1, 2 k + 1), k the
@@ -209,6 +216,7 @@ def relief_depths(
     fine: int,
     depth: Any,
     cover: Any,
+    size: Any | None = None,
 ) -> None:
     """Write how near what `draw_discs` found comes at the pixels of an image, to `depth`, and which share of them it
     covers, to `cover`, float32 (rows, columns) both, within the window; `fine` x `fine` pixels of it make one."""
@@ -218,7 +226,7 @@ def shade_relief(
 ) -> None:
     """Multiply an image, uint8 (height, width, 3), by the light that falls on material, of which `depth` and `cover`
     say where it is, and on a ground, float32 (height, width) each; infinitely far where nothing is. `sunlit` is the
-    nearness of the material as the sun sees it. `light`: the numbers of `mpm_relief_light`, float32 (35,)."""
+    nearness of the material as the sun sees it. `light`: the numbers of `mpm_relief_light`, float32 (38,)."""
 
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""

@@ -245,7 +245,7 @@ def test_light_does_not_depend_on_threads():
     ground = np.full_like(depth, -3)
     sun = rng.uniform(-10, 20, (50, 40)).astype(np.float32)
     light = np.array([3, 2, 8, 1, 0.3, -0.5, 0.8, 0, -1, 0, *[0.5] * 6, *[0.4] * 3, 0.4, 0, 0, 0, 0, 0.7, 0, 0,
-                      0, 0, 0.9, 0, 1, 3, 0.2, 0.8], np.float32)  # fmt: skip
+                      0, 0, 0.9, 0, 1, 3, 0.2, 0.8, 45, 30, 0.01], np.float32)  # fmt: skip
     images = []
     for threads in (1, 2, 5):
         images.append(np.full((*depth.shape, 3), 180, np.uint8))
@@ -258,10 +258,10 @@ BAD_LIGHT = [
     ({"image": np.zeros((4, 5, 4), np.uint8)}, "image: expected (height, width, 3)"),
     ({"depth": np.zeros((4, 4), np.float32)}, "depth, cover, ground: expected the height and width"),
     ({"ground": np.zeros((3, 5), np.float32)}, "depth, cover, ground: expected the height and width"),
-    ({"light": np.ones(34, np.float32)}, "light: expected 35 numbers"),
-    ({"light": np.full(35, np.nan, np.float32)}, "light: expected finite numbers"),
-    ({"light": np.full(35, 25, np.float32)}, "light: expected a spread up to 24"),
-    ({"light": np.zeros(35, np.float32)}, "light: expected a spread up to 24"),
+    ({"light": np.ones(37, np.float32)}, "light: expected 38 numbers"),
+    ({"light": np.full(38, np.nan, np.float32)}, "light: expected finite numbers"),
+    ({"light": np.full(38, 25, np.float32)}, "light: expected a spread up to 24"),
+    ({"light": np.zeros(38, np.float32)}, "light: expected a spread up to 24"),
     ({"threads": 0}, "threads: expected 1 to 1024, got 0"),
 ]
 
@@ -269,7 +269,7 @@ BAD_LIGHT = [
 def test_the_core_refuses_bad_light():
     image, field = np.zeros((4, 5, 3), np.uint8), np.zeros((4, 5), np.float32)
     good = {"image": image, "depth": field, "cover": field, "ground": None, "sunlit": np.zeros((2, 2), np.float32),
-            "light": np.ones(35, np.float32), "threads": 1}  # fmt: skip
+            "light": np.ones(38, np.float32), "threads": 1}  # fmt: skip
     _core.shade_relief(*good.values())
     for change, message in BAD_LIGHT:
         with pytest.raises(ValueError) as error:

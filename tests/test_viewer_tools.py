@@ -101,6 +101,14 @@ def test_views_and_clipping(opened):  # noqa: F811
     page.viewer.locator(".mpm-picture").focus()  # lists keep the keys to themselves
     page.page.keyboard.press("y")
     assert page.viewer.get_by_label("View", exact=True).input_value() == "front"
+    parallel = size()
+    page.viewer.get_by_label("Perspective").check()
+    # The front face is 0.1 m before the middle, and the eye where the domain spans 35 degrees.
+    np.testing.assert_allclose(
+        size() / parallel, 1 / (1 - 0.1 * 2 * np.sin(np.radians(17.5)) / np.sqrt(3)), atol=0.012
+    )
+    page.keep("perspective")
+    page.viewer.get_by_label("Perspective").uncheck()
     select("Hide", "above x")
     np.testing.assert_allclose(size(), (0.3, 0.4), atol=0.05)
     page.viewer.get_by_label("Plane").fill("30")

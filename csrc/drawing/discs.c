@@ -24,11 +24,17 @@ struct screens {
     uint8_t *changed;
 };
 
-struct drawing {
-    const mpm_discs *discs;
+/* Discs of one radius. */
+struct form {
+    int size;                            /* of the discs; -1: the largest */
     int reach;                           /* from the middle to the edge, in whole pixels */
     int half_width[MPM_DISC_RADIUS + 1]; /* of a disc, by rows of pixels from its middle */
     float fall[2 * MPM_DISC_RADIUS + 1]; /* of its surface, by columns from its middle; [reach]: 0 */
+};
+
+struct drawing {
+    const mpm_discs *discs;
+    struct form form;                    /* of the largest */
     struct disc *list;                   /* the discs that reach into the window, roughly the nearest first */
     ptrdiff_t count;
     float *depth;
@@ -37,9 +43,9 @@ struct drawing {
     ptrdiff_t bands;
 };
 
-static int reach_of(const mpm_discs *discs)
+static int reach_of(float radius)
 {
-    return (int)ceilf(discs->radius);
+    return (int)ceilf(radius);
 }
 
 /* Rounds without floorf, which is a function call unless the compiler may use an instruction for it. */
@@ -50,14 +56,14 @@ static int32_t nearest_pixel(float position)
 }
 
 /* Shapes a disc as a paraboloid that falls as far as a sphere at its rim. */
-static void shape_disc(struct drawing *drawing)
+static void shape_disc(struct form *form, float radius, int size)
 {
-    const float radius = drawing->discs->radius;
-    const int reach = drawing->reach = reach_of(drawing->discs);
+    const int reach = form->reach = reach_of(radius);
+    form->size = size;
     for (int k = 0; k <= reach; k++) {
         const float square = radius * radius - (float)(k * k);
-        drawing->half_width[k] = square < 0 ? -1 : (int)sqrtf(square);
-        drawing->fall[reach + k] = drawing->fall[reach - k] = (float)(k * k) / radius;
+        form->half_width[k] = square < 0 ? -1 : (int)sqrtf(square);
+        form->fall[reach + k] = form->fall[reach - k] = (float)(k * k) / radius;
     }
 }
 
@@ -103,7 +109,7 @@ static void list_discs(struct drawing *drawing, uint16_t *layer)
     const struct layers layers = find_layers(discs);
     ptrdiff_t first[LAYERS + 2] = {0};
     for (ptrdiff_t i = 0; i < discs->count; i++) {
-        layer[i] = (uint16_t)layer_of(discs, (float)drawing->reach, layers, i);
+        layer[i] = (uint16_t)layer_of(discs, (float)drawing->form.reach, layers, i);
         first[layer[i] + 1]++;
     }
     for (int k = 0; k < LAYERS; k++)
@@ -217,17 +223,18 @@ static void draw_line(float *restrict depth, int32_t *restrict seen, const float
     }
 }
 
-static void draw_disc(const struct drawing *drawing, const struct disc *disc, const struct part *part)
+static void draw_disc(const struct drawing *drawing, const struct form *form, const struct disc *disc,
+                      const struct part *part)
 {
-    const ptrdiff_t width = drawing->discs->width, reach = drawing->reach;
+    const ptrdiff_t width = drawing->discs->width, reach = form->reach;
     for (ptrdiff_t y = part->top; y <= part->bottom; y++) {
-        const ptrdiff_t down = y < disc->row ? disc->row - y : y - disc->row, half = drawing->half_width[down];
+        const ptrdiff_t down = y < disc->row ? disc->row - y : y - disc->row, half = form->half_width[down];
         const ptrdiff_t from = disc->column - half > 0 ? disc->column - half : 0,
                         to = disc->column + half < width ? disc->column + half + 1 : width;
         if (from < to)
             draw_line(drawing->depth + y * width + from, drawing->seen + y * width + from,
-                      drawing->fall + (reach + from - disc->column), to - from,
-                      disc->near - drawing->fall[reach + down], disc->number);
+                      form->fall + (reach + from - disc->column), to - from, disc->near - form->fall[reach + down],
+                      disc->number);
     }
 }
 
@@ -245,7 +252,7 @@ static void draw_band(void *context, ptrdiff_t band, int thread)
     (void)thread;
     const struct drawing *drawing = context;
     const struct screens *small = &drawing->small, *large = &drawing->large;
-    const ptrdiff_t width = drawing->discs->width, height = drawing->discs->height, reach = drawing->reach;
+    const ptrdiff_t width = drawing->discs->width, height = drawing->discs->height;
     const ptrdiff_t from = large->rows * band / drawing->bands, to = large->rows * (band + 1) / drawing->bands;
     const ptrdiff_t first = from << large->bits, end = to << large->bits, last = end < height ? end : height;
     for (ptrdiff_t k = first * width; k < last * width; k++) {
@@ -254,7 +261,12 @@ static void draw_band(void *context, ptrdiff_t band, int thread)
     }
     empty(large, from, to);
     empty(small, from << ZOOM, to << ZOOM < small->rows ? to << ZOOM : small->rows);
+    const uint8_t *size = drawing->discs->size;
+    struct form form = drawing->form;
     for (const struct disc *disc = drawing->list; disc < drawing->list + drawing->count; disc++) {
+        if (size && size[disc->number] != form.size)
+            shape_disc(&form, mpm_disc_radius(drawing->discs, disc->number), size[disc->number]);
+        const ptrdiff_t reach = form.reach;
         const struct part part = {
             .left = disc->column - reach > 0 ? disc->column - reach : 0,
             .right = disc->column + reach < width ? disc->column + reach : width - 1,
@@ -263,7 +275,7 @@ static void draw_band(void *context, ptrdiff_t band, int thread)
         };
         if (part.top > part.bottom || part.left > part.right || is_hidden(drawing, disc->near, &part))
             continue;
-        draw_disc(drawing, disc, &part);
+        draw_disc(drawing, &form, disc, &part);
         change(small, &part);
         change(large, &part);
     }
@@ -289,9 +301,9 @@ mpm_status mpm_discs_draw(const mpm_allocator *allocator, const mpm_discs *discs
 {
     struct drawing drawing = {.discs = discs, .bands = threads == 1 ? 1 : BANDS_PER_THREAD * threads, .seen = seen};
     mpm_pool *pool = NULL;
-    shape_disc(&drawing);
+    shape_disc(&drawing.form, discs->radius, -1);
     int bits = ZOOM;
-    while (1 << bits < 2 * drawing.reach + 1)
+    while (1 << bits < 2 * drawing.form.reach + 1)
         bits++;
     const size_t pixels = (size_t)discs->width * (size_t)discs->height, count = (size_t)discs->count + 1;
     drawing.depth = mpm_memory_new_unset(allocator, pixels, sizeof *drawing.depth);
@@ -328,8 +340,16 @@ struct painting {
 struct tint {
     int32_t disc;
     ptrdiff_t left, side;
+    float zoom; /* from its offsets to those of the largest disc */
     const uint8_t *brightness, *colour;
 };
+
+/* An offset in the largest disc. One that is far outside, which a caller's own `seen` may have, stays there. */
+static ptrdiff_t zoomed(ptrdiff_t offset, float zoom)
+{
+    const float there = (float)offset * zoom;
+    return there > -4096 && there < 4096 ? nearest_pixel(there) : offset;
+}
 
 static struct tint tint_of(const struct painting *painting, int32_t disc, ptrdiff_t row)
 {
@@ -337,8 +357,12 @@ static struct tint tint_of(const struct painting *painting, int32_t disc, ptrdif
     struct tint tint = {.disc = disc};
     if (disc < 0 || disc >= discs->count)
         return tint;
-    const ptrdiff_t side = 2 * painting->reach + 1,
-                    down = row - nearest_pixel(discs->row[disc] - (float)discs->top) + painting->reach;
+    const ptrdiff_t side = 2 * painting->reach + 1;
+    ptrdiff_t down = row - nearest_pixel(discs->row[disc] - (float)discs->top);
+    tint.zoom = discs->size ? (float)MPM_DISC_SIZES / (float)(discs->size[disc] + 1) : 1;
+    if (discs->size)
+        down = zoomed(down, tint.zoom);
+    down += painting->reach;
     if (down < 0 || down >= side)
         return tint;
     tint.left = nearest_pixel(discs->column[disc] - (float)discs->left) - painting->reach;
@@ -361,7 +385,9 @@ static void add_pixels(const struct painting *painting, ptrdiff_t column, ptrdif
     for (ptrdiff_t x = column; x < column + painting->fine; x++) {
         if (seen[x] != tint->disc)
             *tint = tint_of(painting, seen[x], row);
-        const ptrdiff_t across = x - tint->left;
+        ptrdiff_t across = x - tint->left;
+        if (tint->side && painting->discs->size)
+            across = zoomed(across - painting->reach, tint->zoom) + painting->reach;
         if (across < 0 || across >= tint->side)
             continue;
         const uint8_t *colour = tint->colour + (ptrdiff_t)3 * 256 * tint->brightness[across];
@@ -397,7 +423,7 @@ static void paint_rows(void *context, ptrdiff_t item, int thread)
 mpm_status mpm_discs_paint(const mpm_allocator *allocator, const mpm_discs *discs, const int32_t *seen,
                            const mpm_disc_ink *ink, int fine, uint8_t *image, ptrdiff_t image_width, int threads)
 {
-    struct painting painting = {discs, seen, ink, fine, reach_of(discs), image, image_width};
+    struct painting painting = {discs, seen, ink, fine, reach_of(discs->radius), image, image_width};
     mpm_pool *pool = NULL;
     const mpm_status status = mpm_pool_start(&pool, allocator, threads);
     if (!status) {

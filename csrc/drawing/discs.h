@@ -12,20 +12,28 @@
 
 enum {
     MPM_DISC_RADIUS = 31, /* the largest [pixels] */
-    MPM_DISC_FINE = 8     /* the most window pixels, each way, per image pixel */
+    MPM_DISC_FINE = 8,    /* the most window pixels, each way, per image pixel */
+    MPM_DISC_SIZES = 256
 };
 
 typedef struct mpm_discs {
     ptrdiff_t count;
     const float *column, *row; /* centres, which are rounded to whole pixels */
     const float *near;         /* nearness to the viewer [pixels]; NULL: all are equally near */
-    float radius;              /* 1 to MPM_DISC_RADIUS */
+    float radius;              /* of the largest, 1 to MPM_DISC_RADIUS */
+    const uint8_t *size;       /* (count,): the radius is radius (size + 1) / MPM_DISC_SIZES; NULL: all are equal */
     ptrdiff_t left, top, width, height; /* the window that is drawn */
 } mpm_discs;
 
+static inline float mpm_disc_radius(const mpm_discs *discs, ptrdiff_t disc)
+{
+    return discs->size ? discs->radius * (float)(discs->size[disc] + 1) / MPM_DISC_SIZES : discs->radius;
+}
+
 /** The colours of discs: palette[brightness][value], three bytes each. */
 typedef struct mpm_disc_ink {
-    const uint8_t *brightness; /* (2 k + 1, 2 k + 1), k = ceil(radius): below `shades`, by offset from the centre */
+    const uint8_t *brightness; /* (2 k + 1, 2 k + 1), k = ceil(radius): below `shades`, by offset from the centre of
+                                  the largest; others are scaled */
     const uint8_t *palette;    /* (shades, 256, 3) */
     const uint8_t *value;      /* (count,) */
 } mpm_disc_ink;

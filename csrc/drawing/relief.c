@@ -49,7 +49,7 @@ void mpm_relief_depths(const mpm_discs *discs, const int32_t *seen, int fine, fl
                         continue;
                     const float across = (float)(j + discs->left) - (float)nearest(discs->column[disc]),
                                 down = (float)(i + discs->top) - (float)nearest(discs->row[disc]);
-                    const float z = discs->near[disc] - (across * across + down * down) / discs->radius;
+                    const float z = discs->near[disc] - (across * across + down * down) / mpm_disc_radius(discs, disc);
                     most = z > most ? z : most;
                     count++;
                 }
@@ -200,10 +200,21 @@ struct normal {
     float right, down, near;
 };
 
-static struct normal normal_of(const struct shading *s, ptrdiff_t at)
+/* Where a pixel would be if the projection were parallel. */
+static float straight(float at, float centre, float per_distance, float nearness)
 {
-    const float across = s->across[at], down = s->steep[at], length = sqrtf(1 + across * across + down * down);
-    return (struct normal){-across / length, -down / length, 1 / length};
+    return at - (at - centre) * (per_distance * nearness);
+}
+
+/* The cross product of the derivatives of (column, row, nearness), as they are in space, by column and by row. */
+static struct normal normal_of(const struct shading *s, ptrdiff_t r, ptrdiff_t c)
+{
+    const ptrdiff_t at = r * s->relief->width + c;
+    const float *lens = s->light->lens;
+    const float across = s->across[at], down = s->steep[at];
+    const float near = 1 - lens[2] * (s->smooth[at] + ((float)c - lens[0]) * across + ((float)r - lens[1]) * down);
+    const float length = sqrtf(near * near + across * across + down * down);
+    return (struct normal){-across / length, -down / length, near / length};
 }
 
 static float dot(struct normal n, const float v[3])
@@ -219,7 +230,8 @@ static float openness(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
                                               {-1, 0}, {-half, -half}, {0, -1}, {half, -half}};
     static const float rings[RINGS] = {0.12f, 0.3f, 0.58f, 1};
     const ptrdiff_t width = s->relief->width, height = s->relief->height;
-    const float here = s->smooth[r * width + c], reach = s->light->reach;
+    const float here = s->smooth[r * width + c], reach = s->light->reach, *lens = s->light->lens;
+    const float column = straight((float)c, lens[0], lens[2], here), row = straight((float)r, lens[1], lens[2], here);
     const enum kind kind = s->kind[r * width + c];
     float closed = 0;
     for (int k = 0; k < DIRECTIONS; k++) {
@@ -233,7 +245,9 @@ static float openness(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
             const enum kind there = s->kind[y * width + x];
             if (there == NOTHING || (there == GROUND && kind == GROUND)) /* the ground is flat */
                 continue;
-            const float across = (float)(x - c), down = (float)(y - r), up = s->smooth[y * width + x] - here;
+            const float near = s->smooth[y * width + x], up = near - here,
+                        across = straight((float)x, lens[0], lens[2], near) - column,
+                        down = straight((float)y, lens[1], lens[2], near) - row;
             const float height_over = across * n.right + down * n.down + up * n.near,
                         squared = across * across + down * down + up * up;
             if (height_over <= 0 || squared >= 2 * reach * reach)
@@ -253,8 +267,10 @@ static float sunlight(const struct shading *s, ptrdiff_t r, ptrdiff_t c, struct 
     const mpm_relief *relief = s->relief;
     const float *t = s->light->to_sun, bias = s->light->bias;
     /* Away from the surface, so that it does not shade itself. */
-    const float x = (float)c + n.right * s->light->step, y = (float)r + n.down * s->light->step,
-                z = s->smooth[r * relief->width + c] + n.near * s->light->step;
+    const float here = s->smooth[r * relief->width + c], *lens = s->light->lens;
+    const float x = straight((float)c, lens[0], lens[2], here) + n.right * s->light->step,
+                y = straight((float)r, lens[1], lens[2], here) + n.down * s->light->step,
+                z = here + n.near * s->light->step;
     const float column = t[0] * x + t[1] * y + t[2] * z + t[3], row = t[4] * x + t[5] * y + t[6] * z + t[7],
                 near = t[8] * x + t[9] * y + t[10] * z + t[11], soft = s->light->softness;
     if (!(column > -soft && row > -soft && column < (float)relief->sun_width + soft &&
@@ -281,7 +297,7 @@ static void probe(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
     if (s->kind[at] == NOTHING)
         return;
-    const struct normal n = normal_of(s, at);
+    const struct normal n = normal_of(s, r, c);
     s->open[at] = openness(s, r, c, n);
     s->sunny[at] = sunlight(s, r, c, n);
 }
@@ -289,18 +305,17 @@ static void probe(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 /* Multiplies the image by the light; of open ground it is 1. */
 static void apply_light(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
-    (void)r, (void)c;
     const mpm_relief *relief = s->relief;
     const mpm_relief_light *light = s->light;
     if (s->kind[at] == NOTHING)
         return;
     const bool material = s->kind[at] == MATERIAL;
     const float on_ground = relief->ground && relief->ground[at] > -INFINITY ? 1 : 0;
-    const struct normal n = normal_of(s, at);
+    const struct normal n = normal_of(s, r, c);
     const float facing = dot(n, light->sun), direct = facing > 0 ? facing : 0,
-                upward = 0.5f + 0.5f * dot(n, light->up);
+                upward = 0.5f + 0.5f * dot(n, light->up), seen = n.near > 0 ? n.near : 0;
     for (int i = 0; i < 3; i++) {
-        const float diffuse = light->sky[i] * upward + light->earth[i] * (1 - upward) + light->fill * n.near;
+        const float diffuse = light->sky[i] * upward + light->earth[i] * (1 - upward) + light->fill * seen;
         const float all = diffuse * s->open[at] + light->shine[i] * direct * s->sunny[at];
         const float kept = all / (diffuse + light->shine[i] * direct); /* of the light of open ground */
         const float ground = 1 + (kept - 1) * light->ground * on_ground;
@@ -340,7 +355,7 @@ static void include(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t margi
 static void frame(struct shading *s)
 {
     const mpm_relief *relief = s->relief;
-    const float *t = s->light->to_sun, soft = s->light->softness;
+    const float *t = s->light->to_sun, soft = s->light->softness, *lens = s->light->lens;
     const ptrdiff_t margin = relief->ground ? (ptrdiff_t)s->light->reach + 1 : 0;
     s->left = relief->width, s->right = 0, s->top = relief->height, s->bottom = 0;
     for (ptrdiff_t r = 0; r < relief->height; r++)
@@ -350,8 +365,8 @@ static void frame(struct shading *s)
     for (ptrdiff_t r = 0; relief->ground && r < relief->height; r++)
         for (ptrdiff_t c = 0; c < relief->width; c++) {
             const float z = relief->ground[r * relief->width + c];
-            const float column = t[0] * (float)c + t[1] * (float)r + t[2] * z + t[3],
-                        row = t[4] * (float)c + t[5] * (float)r + t[6] * z + t[7];
+            const float x = straight((float)c, lens[0], lens[2], z), y = straight((float)r, lens[1], lens[2], z);
+            const float column = t[0] * x + t[1] * y + t[2] * z + t[3], row = t[4] * x + t[5] * y + t[6] * z + t[7];
             if (column > -soft && row > -soft && column < (float)relief->sun_width + soft &&
                 row < (float)relief->sun_height + soft)
                 include(s, r, c, 1 << BLUR_LEVELS);

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "drawing/discs.h"
 
-enum { MPM_RELIEF_SPREAD = 24, MPM_RELIEF_NUMBERS = 35 };
+enum { MPM_RELIEF_SPREAD = 24, MPM_RELIEF_NUMBERS = 38 };
 
 /** How light falls; MPM_RELIEF_NUMBERS floats in this order. */
 typedef struct mpm_relief_light {
@@ -29,6 +29,8 @@ typedef struct mpm_relief_light {
     float softness;   /* radius of the filter of shadows there [pixels], >= 0 */
     float fill;       /* brightness of the light from where the viewer is */
     float ground;     /* how much of all this the ground takes, 0 to 1 */
+    float lens[3];    /* of a picture in perspective: column and row straight before the eye, and one over the distance
+                         of the eye from where nearness is 0 [1/pixels]; in a parallel projection that is 0 */
 } mpm_relief_light;
 
 typedef struct mpm_relief {

@@ -11,7 +11,7 @@
 enum { MAX_SIDE = 1 << 15 };
 
 /* Buffers that a call holds; releasing one that was not taken is harmless. */
-enum { COLUMN, ROW, NEAR, SEEN, BRIGHTNESS, PALETTE, VALUE, IMAGE, BUFFERS };
+enum { COLUMN, ROW, NEAR, SIZE, SEEN, BRIGHTNESS, PALETTE, VALUE, IMAGE, BUFFERS };
 
 struct call {
     Py_buffer buffer[BUFFERS];
@@ -31,16 +31,19 @@ static int refuse(const char *what)
     return -1;
 }
 
-static int take_discs(struct call *call, PyObject *column, PyObject *row, PyObject *near, double radius)
+static int take_discs(struct call *call, PyObject *column, PyObject *row, PyObject *near, double radius, PyObject *size)
 {
     Py_buffer *b = call->buffer;
     if (mpm_python_get_buffer(column, &b[COLUMN], "column", "f", 1, 0) ||
         mpm_python_get_buffer(row, &b[ROW], "row", "f", 1, 0) ||
-        (near != Py_None && mpm_python_get_buffer(near, &b[NEAR], "near", "f", 1, 0)))
+        (near != Py_None && mpm_python_get_buffer(near, &b[NEAR], "near", "f", 1, 0)) ||
+        (size != Py_None && mpm_python_get_buffer(size, &b[SIZE], "size", "B", 1, 0)))
         return -1;
     const Py_ssize_t count = b[COLUMN].shape[0];
     if (b[ROW].shape[0] != count || (near != Py_None && b[NEAR].shape[0] != count))
         return refuse("row, near: expected as many as there are columns");
+    if (size != Py_None && b[SIZE].shape[0] != count)
+        return refuse("size: expected as many as there are columns");
     if (count > INT32_MAX)
         return refuse("column: too many for 32-bit indices");
     if (!(radius >= 1 && radius <= MPM_DISC_RADIUS))
@@ -50,6 +53,7 @@ static int take_discs(struct call *call, PyObject *column, PyObject *row, PyObje
     call->discs.row = b[ROW].buf;
     call->discs.near = near == Py_None ? NULL : b[NEAR].buf;
     call->discs.radius = (float)radius;
+    call->discs.size = size == Py_None ? NULL : b[SIZE].buf;
     return 0;
 }
 
@@ -66,13 +70,13 @@ static PyObject *draw_discs(PyObject *module, PyObject *args)
 {
     const module_state *state = PyModule_GetState(module);
     struct call call = {0};
-    PyObject *column, *row, *near, *result = NULL;
+    PyObject *column, *row, *near, *size = Py_None, *result = NULL;
     mpm_discs *d = &call.discs;
     double radius;
-    if (!PyArg_ParseTuple(args, "OOOd(nnnn)i", &column, &row, &near, &radius, &d->left, &d->top, &d->width, &d->height,
-                          &call.threads))
+    if (!PyArg_ParseTuple(args, "OOOd(nnnn)i|O", &column, &row, &near, &radius, &d->left, &d->top, &d->width, &d->height,
+                          &call.threads, &size))
         return NULL;
-    if (take_discs(&call, column, row, near, radius) || check_window(&call) ||
+    if (take_discs(&call, column, row, near, radius, size) || check_window(&call) ||
         !(result = PyBytes_FromStringAndSize(NULL, d->width * d->height * (Py_ssize_t)sizeof(int32_t)))) {
         release(&call);
         return NULL;
@@ -120,15 +124,15 @@ static PyObject *paint_discs(PyObject *module, PyObject *args)
 {
     const module_state *state = PyModule_GetState(module);
     struct call call = {0};
-    PyObject *column, *row, *seen, *brightness, *palette, *value, *image;
+    PyObject *column, *row, *seen, *brightness, *palette, *value, *image, *size = Py_None;
     Py_buffer *b = call.buffer;
     mpm_discs *d = &call.discs;
     double radius;
     int fine;
-    if (!PyArg_ParseTuple(args, "OOd(nnnn)OOOOiOi", &column, &row, &radius, &d->left, &d->top, &d->width, &d->height,
-                          &seen, &brightness, &palette, &value, &fine, &image, &call.threads))
+    if (!PyArg_ParseTuple(args, "OOd(nnnn)OOOOiOi|O", &column, &row, &radius, &d->left, &d->top, &d->width, &d->height,
+                          &seen, &brightness, &palette, &value, &fine, &image, &call.threads, &size))
         return NULL;
-    if (take_discs(&call, column, row, Py_None, radius) || check_window(&call) ||
+    if (take_discs(&call, column, row, Py_None, radius, size) || check_window(&call) ||
         mpm_python_get_buffer(seen, &b[SEEN], "seen", "i", 2, 0) ||
         mpm_python_get_buffer(brightness, &b[BRIGHTNESS], "brightness", "B", 2, 0) ||
         mpm_python_get_buffer(palette, &b[PALETTE], "palette", "B", 3, 0) ||
@@ -229,15 +233,15 @@ static PyObject *relief_depths(PyObject *module, PyObject *args)
     (void)module;
     struct call call = {.threads = 1};
     Py_buffer to[TO_ALL] = {0}, *b = call.buffer;
-    PyObject *column, *row, *near, *seen, *depth, *cover;
+    PyObject *column, *row, *near, *seen, *depth, *cover, *size = Py_None;
     mpm_discs *d = &call.discs;
     double radius;
     int fine;
-    if (!PyArg_ParseTuple(args, "OOOd(nnnn)OiOO", &column, &row, &near, &radius, &d->left, &d->top, &d->width,
-                          &d->height, &seen, &fine, &depth, &cover))
+    if (!PyArg_ParseTuple(args, "OOOd(nnnn)OiOO|O", &column, &row, &near, &radius, &d->left, &d->top, &d->width,
+                          &d->height, &seen, &fine, &depth, &cover, &size))
         return NULL;
     const int refused = mpm_python_get_buffer(near, &b[NEAR], "near", "f", 1, 0) ||
-                        take_discs(&call, column, row, Py_None, radius) || check_window(&call) ||
+                        take_discs(&call, column, row, Py_None, radius, size) || check_window(&call) ||
                         mpm_python_get_buffer(seen, &b[SEEN], "seen", "i", 2, 0) ||
                         mpm_python_get_buffer(depth, &to[TO_DEPTH], "depth", "f", 2, 1) ||
                         mpm_python_get_buffer(cover, &to[TO_COVER], "cover", "f", 2, 1) ||
@@ -269,7 +273,7 @@ static int check_relief(const Py_buffer *b)
     if (b[IN_SUNLIT].shape[0] > MAX_SIDE || b[IN_SUNLIT].shape[1] > MAX_SIDE)
         return refuse("sunlit: expected up to 32768 rows and columns");
     if (b[IN_LIGHT].shape[0] != MPM_RELIEF_NUMBERS)
-        return refuse("light: expected 35 numbers");
+        return refuse("light: expected 38 numbers");
     const mpm_relief_light *light = b[IN_LIGHT].buf;
     const float *number = b[IN_LIGHT].buf;
     for (int i = 0; i < MPM_RELIEF_NUMBERS; i++)
@@ -323,16 +327,17 @@ static PyObject *shade_relief(PyObject *module, PyObject *args)
 
 PyMethodDef mpm_drawing_methods[] = {
     {"draw_discs", draw_discs, METH_VARARGS,
-     "draw_discs(column, row, near, radius, window, threads)\n--\n\n"
+     "draw_discs(column, row, near, radius, window, threads, size=None)\n--\n\n"
      "Which disc is seen at each pixel of the window, int32 (height, width) as bytes; -1: none."},
     {"paint_discs", paint_discs, METH_VARARGS,
-     "paint_discs(column, row, radius, window, seen, brightness, palette, value, fine, image, threads)\n--\n\n"
+     "paint_discs(column, row, radius, window, seen, brightness, palette, value, fine, image, threads, size=None)\n"
+     "--\n\n"
      "Paint what is seen into the image, on which fine x fine pixels make one."},
     {"paint_triangles", paint_triangles, METH_VARARGS,
      "paint_triangles(column, row, corners, value, palette, fine, image)\n--\n\n"
      "Fill triangles into the image, on which fine x fine pixels make one."},
     {"relief_depths", relief_depths, METH_VARARGS,
-     "relief_depths(column, row, near, radius, window, seen, fine, depth, cover)\n--\n\n"
+     "relief_depths(column, row, near, radius, window, seen, fine, depth, cover, size=None)\n--\n\n"
      "How near what is seen comes at each pixel of an image, and which share of the pixel it covers."},
     {"shade_relief", shade_relief, METH_VARARGS,
      "shade_relief(image, depth, cover, ground, sunlit, light, threads)\n--\n\n"

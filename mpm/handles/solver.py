@@ -106,10 +106,12 @@ class Solver(SolverBase, abstract=True):
             ``"top"`` or ``"bottom"``; or azimuth and elevation of the camera in degrees, the former from the first
             horizontal axis to the second, ``(-56, 18)`` by default. A mapping has these as ``"view"``, or
             ``"azimuth"`` and ``"elevation"``, or ``"eye"``, a point [m] from which the camera looks at the target;
-            ``"target"``, the point [m] in the middle of the picture; ``"zoom"``, 1 for the whole domain; and
-            ``"spin"`` [degrees/s], with which the camera goes around the scene. Pictures are parallel projections, so
-            that the eye gives a direction alone. In 2-D a mapping has ``"target"`` and ``"zoom"``. A function of
-            time [s] returns one of these, for cameras that move in movies.
+            ``"target"``, the point [m] in the middle of the picture; ``"zoom"``, 1 for the whole domain;
+            ``"spin"`` [degrees/s], with which the camera goes around the scene; and ``"fov"``, the vertical angle of
+            view [degrees], 1 to 120, of a picture in perspective. Without it pictures are parallel projections, and
+            the eye gives only a direction. In perspective the eye is where the camera stands; without an eye, the
+            camera stands where the domain fills the angle. In 2-D a mapping has ``"target"`` and ``"zoom"``. A
+            function of time [s] returns one of these, for cameras that move in movies.
         hide : str or sequence of str, optional
             Bodies, materials and colliders that are not drawn, by the names of bodies and colliders and of the
             classes of materials.

@@ -19,6 +19,7 @@ class Eye {
     this.views = part("views");
     this.axis = part("cut");
     this.depth = part("depth");
+    part("deep").addEventListener("change", (event) => { picture.deep = event.target.checked; redraw(); });
     this.views.append(...["free", ...Object.keys(EYES)].map((name) => new Option(name, name)));
     this.views.addEventListener("change", () => this.from(this.views.value));
     part("whole").addEventListener("click", () => { picture.look(); this.turned(); redraw(); });
@@ -46,10 +47,11 @@ class Eye {
       place[b] = lower[b] + v * (upper[b] - lower[b]);
       return picture.onScreen(place);
     };
-    const middle = point(0.5, 0.5), ahead = point(0.5, 0.5, 1);
+    const step = 0.001 * picture.extent[cut.axis]; // a short one: in perspective pixels per metre vary
+    const middle = point(0.5, 0.5), ahead = point(0.5, 0.5, step);
     return {
       corners: [point(0, 0), point(1, 0), point(1, 1), point(0, 1)], middle,
-      along: [ahead[0] - middle[0], ahead[1] - middle[1]],
+      along: [(ahead[0] - middle[0]) / step, (ahead[1] - middle[1]) / step],
     };
   }
 

@@ -7,6 +7,7 @@ uniform vec3 boxLower, boxSize, middle, domainLower, domainUpper;
 uniform mat3 turn;         // rows: right, up, towards the eye
 uniform vec2 scale, shift; // from metres to the screen's -1 ... 1
 uniform float nearness;    // of depth, per metre
+uniform float lens;        // one over the distance of the eye from the middle; 0: a parallel projection
 uniform float pointSize;
 uniform vec3 stops[6];
 uniform vec4 ink;          // alpha 0: from the colour scale
@@ -15,6 +16,7 @@ uniform bool lit;          // the fourth number is a normal, see frames.faces
 out vec4 color;
 out float beyond;
 out highp vec3 place; // before the eye [m]
+flat out highp float grown; // by how much nearness counts more, as a depth, than in the middle
 vec3 normal(float code) {
   float high = floor(code / 256.0);
   vec2 side = vec2(high, floor(code - 256.0 * high)) / 127.5 - 1.0;
@@ -27,8 +29,10 @@ void main() {
   vec3 seen = turn * (position - middle);
   place = seen;
   beyond = dot(cut.xyz, position) - cut.w;
-  gl_Position = vec4(seen.xy * scale + shift, -seen.z * nearness, 1.0);
-  gl_PointSize = pointSize;
+  float away = 1.0 - lens * seen.z;
+  gl_Position = vec4(seen.xy * scale + shift * away, -seen.z * nearness, away);
+  gl_PointSize = pointSize / away;
+  grown = 1.0 / (away * away);
   float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
   int stop = min(int(at), 4);
   color = ink.a > 0.0 ? ink : vec4(mix(stops[stop], stops[stop + 1], at - float(stop)), 1.0);
@@ -44,6 +48,7 @@ precision mediump float;
 in vec4 color;
 in float beyond;
 in highp vec3 place;
+flat in highp float grown;
 uniform bool disc, shaded, faceted;
 uniform highp float relief; // by how much the middle of a disc is nearer than its rim, as a depth
 out vec4 pixel;
@@ -62,7 +67,7 @@ void main() {
   float height = sqrt(1.0 - far);
   if (shaded) {
     pixel.rgb *= 0.5 + 0.58 * max(0.0, dot(vec3(-0.42, -0.72, 0.55), vec3(at, height)));
-    gl_FragDepth = gl_FragCoord.z - relief * height;
+    gl_FragDepth = gl_FragCoord.z - relief * grown * height;
   } else {
     pixel.rgb *= 0.86 + 0.14 * height;
     gl_FragDepth = 0.4 * far;
@@ -72,6 +77,8 @@ void main() {
 const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
 const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
 const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
+
+const FOV = 35; // degrees that the scene spans in perspective
 
 const NAME = 20; // pixels of the page for the name of a run
 
@@ -96,6 +103,7 @@ class Picture {
     this.bodies = new Map(); // by name: { hidden, ink }, where a body is not as all
     this.onGrip = () => false; // is there something to drag at this place of the page?
     this.onDrag = () => {};
+    this.deep = false; // in perspective
     this.cut = null; // or { axis, sign, at [m] }: what lies beyond is hidden
     this.gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
     this.parts = [];
@@ -233,11 +241,21 @@ class Picture {
     return 0.93 * Math.min(this.canvas.width / this.across / wide, (this.canvas.height / this.down - room) / high);
   }
 
+  // One over the distance of the eye from the middle of the domain [1/m]; 0: a parallel projection.
+  lens() {
+    return this.deep && !this.flat ? (2 * Math.sin((FOV * Math.PI) / 360)) / Math.hypot(...this.extent) : 0;
+  }
+
+  // A point [m] from the middle of the domain: to the right, upwards and towards the eye.
+  seen(point) {
+    const from = [0, 1, 2].map((axis) => (axis < point.length ? point[axis] - this.middle[axis] : 0));
+    return this.rows().map((row) => row.reduce((sum, value, axis) => sum + value * from[axis], 0));
+  }
+
   // Where a point [m] is in the first field: pixels of the page from the left and the top, and metres towards the eye.
   onScreen(point) {
-    const rows = this.rows(), perMetre = (this.fitting() * this.zoom) / this.ratio(), canvas = this.canvas;
-    const from = [0, 1, 2].map((axis) => (axis < point.length ? point[axis] - this.middle[axis] : 0));
-    const [right, up, near] = rows.map((row) => row.reduce((sum, value, axis) => sum + value * from[axis], 0));
+    const [right, up, near] = this.seen(point), away = 1 - this.lens() * near, canvas = this.canvas;
+    const perMetre = (this.fitting() * this.zoom) / this.ratio() / away;
     return [
       canvas.clientWidth / this.across / 2 + perMetre * right + this.shift[0],
       canvas.clientHeight / this.down / 2 - perMetre * up + this.shift[1],
@@ -257,20 +275,22 @@ class Picture {
     if (!this.state || this.runs.length !== 1 || !["points", "triangles"].includes(name)) return null;
     const { lower, size } = this.state.box, d = lower.length;
     const point = new Uint16Array(this.data.slice(0, 8 * count).buffer);
-    const origin = this.onScreen(lower), axes = [];
+    const origin = this.seen(lower), axes = [], lens = this.lens(), { canvas } = this;
     for (let axis = 0; axis < d; axis++) {
-      const end = this.onScreen(lower.map((value, k) => value + (k === axis ? size[axis] : 0)));
+      const end = this.seen(lower.map((value, k) => value + (k === axis ? size[axis] : 0)));
       axes.push(end.map((value, k) => (value - origin[k]) / 65535));
     }
-    const radius = Math.max(reach, this.diameter() / 2), cut = this.cut;
+    const perMetre = (this.fitting() * this.zoom) / this.ratio(), half = this.diameter() / 2, cut = this.cut;
+    const [column, row] = [canvas.clientWidth / this.across / 2 + this.shift[0], canvas.clientHeight / this.down / 2 + this.shift[1]];
     let found = null, best = -Infinity;
     for (let i = 0; i < count; i++) {
-      let [x, y, near] = [origin[0] - left, origin[1] - top, origin[2]];
+      let [right, up, near] = origin;
       for (let axis = 0; axis < d; axis++) {
         const along = point[4 * i + axis];
-        x += along * axes[axis][0]; y += along * axes[axis][1]; near += along * axes[axis][2];
+        right += along * axes[axis][0]; up += along * axes[axis][1]; near += along * axes[axis][2];
       }
-      const far = x * x + y * y;
+      const grown = 1 / (1 - lens * near), radius = Math.max(reach, half * grown);
+      const x = column + perMetre * grown * right - left, y = row - perMetre * grown * up - top, far = x * x + y * y;
       if (far > radius * radius) continue;
       if (cut && cut.sign * (lower[cut.axis] + (size[cut.axis] * point[4 * i + cut.axis]) / 65535 - cut.at) > 0) continue;
       const merit = this.flat ? -far : near;
@@ -300,6 +320,7 @@ class Picture {
     gl.uniformMatrix3fv(this.at("turn"), true, this.rows().flat());
     gl.uniform2f(this.at("scale"), (2 * perMetre) / wide, (2 * perMetre) / high);
     gl.uniform2f(this.at("shift"), (2 * ratio * this.shift[0]) / wide, (-2 * ratio * this.shift[1]) / high);
+    gl.uniform1f(this.at("lens"), this.lens());
     gl.uniform1f(this.at("nearness"), 0.5 / Math.hypot(...state.box.size));
     gl.uniform3fv(this.at("stops"), colors.flat());
     gl.uniform1i(this.at("shaded"), this.flat ? 0 : 1);

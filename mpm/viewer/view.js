@@ -40,6 +40,7 @@ const MARKUP = `
   </div>
   <div class="mpm-bar mpm-ticks" data-part="eye" hidden>
     <label>View <select data-part="views" aria-label="View"></select></label>
+    <label title="What is nearer looks larger"><input data-part="deep" type="checkbox"> Perspective</label>
     <button data-part="whole" title="See the whole domain again (double click)">Whole</button>
     <span class="mpm-gap"></span>
     <label>Hide <select data-part="cut" aria-label="Hide"></select></label>

@@ -17,7 +17,7 @@ from mpm.base._check import FloatArray
 from mpm.solver.source import Source
 from mpm.viz import color as _color
 from mpm.viz import framing
-from mpm.viz.camera import Camera, corners
+from mpm.viz.camera import NEAREST, Camera, corners
 from mpm.viz.style import Rgb, Table, brightness
 
 Image = npt.NDArray[np.uint8]
@@ -104,8 +104,8 @@ def background(
     up = camera.order[2]
     a, b = (1 << axis for axis in camera.order[:2])
     floor = 1 << up if camera.turned else 0
-    if (camera.rows[2, up] < 0) == camera.turned:  # from above
-        pen.polygon([at[floor | corner] for corner in (0, a, a | b, b)], fill=inks.floor)
+    if camera.above:
+        _polygon(pen, camera, points[[floor | corner for corner in (0, a, a | b, b)]], inks.floor)
     _floor_grid(pen, camera, lower, upper, thickness, inks.grid)
     # The eight corners' farthest one hides behind the material: its three edges, and the floor's outline.
     far = int(np.argmin(near))
@@ -114,8 +114,33 @@ def background(
     top = far ^ (1 << up)
     edges |= {(top, top ^ a), (top, top ^ b), (far ^ a, far ^ a ^ (1 << up)), (far ^ b, far ^ b ^ (1 << up))}
     for start, end in edges:
-        pen.line([at[start], at[end]], fill=inks.edge, width=thickness)
+        _line(pen, camera, points[[start, end]], inks.edge, thickness)
     return np.array(image)
+
+
+def _before(camera: Camera, points: FloatArray, *, closed: bool) -> list[tuple[float, float]]:
+    """Pixels of a line through points (k, 3), or of a polygon, as far as it lies before the eye."""
+    near = camera.project(points)[2]
+    away = np.ones(len(points)) if near is None else camera.away(near) - 1.001 * NEAREST
+    kept: list[FloatArray] = []
+    for k in range(len(points)):
+        after = (k + 1) % len(points)
+        if away[k] >= 0:
+            kept.append(points[k])
+        if (after or closed) and (away[k] >= 0) != (away[after] >= 0):
+            kept.append(points[k] + away[k] / (away[k] - away[after]) * (points[after] - points[k]))
+    column, row, _ = camera.project(np.array(kept).reshape(-1, points.shape[1]))
+    return [(float(c), float(r)) for c, r in zip(column, row, strict=True)]
+
+
+def _line(pen: Any, camera: Camera, ends: FloatArray, ink: Rgb, thickness: int) -> None:
+    if len(at := _before(camera, ends, closed=False)) > 1:
+        pen.line(at, fill=ink, width=thickness)
+
+
+def _polygon(pen: Any, camera: Camera, points: FloatArray, ink: Rgb) -> None:
+    if len(at := _before(camera, points, closed=True)) > 2:
+        pen.polygon(at, fill=ink)
 
 
 def _floor_grid(
@@ -128,8 +153,7 @@ def _floor_grid(
             ends[:, across] = lower[across] + fraction * (upper[across] - lower[across])
             ends[1, along] = upper[along]
             ends[:, up] = camera.floor
-            column, row, _ = camera.project(ends)
-            pen.line([(column[0], row[0]), (column[1], row[1])], fill=ink, width=max(1, thickness // 2))
+            _line(pen, camera, ends, ink, max(1, thickness // 2))
 
 
 def distances(

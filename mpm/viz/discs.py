@@ -13,6 +13,7 @@ from mpm.config import threads_for
 from mpm.viz.color import TABLE
 
 RADIUS_MAX = 31.0  # pixels
+SIZES = 256  # of discs, as in the core
 FEW = 100_000  # discs: fewer are work for one thread
 
 # Colours by brightness and by value.
@@ -40,6 +41,9 @@ class Discs:
     flat: bool
     window: tuple[int, int, int, int]  # left, top, width, height
     seen: npt.NDArray[np.int32]  # (height, width): number of the disc, -1 for none
+    size: npt.NDArray[np.uint8] | None = (
+        None  # (n,): their radii, in parts of the largest; None: all have that
+    )
 
     def paint(
         self,
@@ -63,6 +67,7 @@ class Discs:
             fine,
             image,
             threads,
+            self.size,
         )
 
     def depths(
@@ -74,13 +79,15 @@ class Discs:
     ) -> None:
         """Write how near they come at the pixels of an image, (height, width), and the share that they cover."""
         _core.relief_depths(
-            self.column, self.row, near, self.radius, self.window, self.seen, fine, depth, cover
+            self.column, self.row, near, self.radius, self.window, self.seen, fine, depth, cover, self.size
         )
 
     def front(self, near: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """How near to the camera they come at the pixels of the window, (height, width), of discs whose middles are
         that near [pixels]; infinite where none is."""
-        return np.where(self.seen >= 0, (near + np.float32(self.radius))[self.seen], np.float32(np.inf))
+        parts = np.float32(1) if self.size is None else (self.size.astype(np.float32) + 1) / np.float32(SIZES)
+        front = near + np.float32(self.radius) * parts
+        return np.where(self.seen >= 0, front[self.seen], np.float32(np.inf))
 
 
 def draw(
@@ -88,11 +95,11 @@ def draw(
     row: npt.NDArray[Any],
     near: npt.NDArray[Any] | None,
     *,
-    radius: float,
+    radius: float | npt.NDArray[Any],
     size: tuple[int, int],
     fine: int = 1,
 ) -> Discs | None:
-    """Draw discs.
+    """Draw discs; those at NaN are nowhere.
 
     Parameters
     ----------
@@ -100,8 +107,8 @@ def draw(
         Centres in pixels; rounded to whole ones.
     near : ndarray, shape (n,), or None
         Nearness to the camera in pixels; None draws flat discs, the first of which is seen.
-    radius : float
-        In pixels; held between 1 and `RADIUS_MAX`.
+    radius : float, or ndarray, shape (n,)
+        In pixels; held between 1 and `RADIUS_MAX`, and to parts of the largest.
     size : (width, height)
         Of the image.
     fine : int
@@ -112,7 +119,7 @@ def draw(
     Discs or None
         None where there is nothing in the image.
     """
-    radius = float(np.float32(min(max(radius, 1.0), RADIUS_MAX)))  # single precision, as in the core
+    radius, of_largest = _held(radius, column)
     column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
     left, width = _reach(column, radius, size[0], fine)
     top, height = _reach(row, radius, size[1], fine)
@@ -120,16 +127,30 @@ def draw(
         return None
     window = (left, top, width, height)
     depth = None if near is None else np.ascontiguousarray(near, dtype=np.float32)
-    seen = _core.draw_discs(column, row, depth, radius, window, threads_for(len(column), FEW))
+    seen = _core.draw_discs(column, row, depth, radius, window, threads_for(len(column), FEW), of_largest)
     found = np.frombuffer(seen, dtype=np.int32).reshape(height, width)
-    return Discs(column, row, radius, near is None, window, found)
+    return Discs(column, row, radius, near is None, window, found, of_largest)
+
+
+def _held(
+    radius: float | npt.NDArray[Any], column: npt.NDArray[Any]
+) -> tuple[float, npt.NDArray[np.uint8] | None]:
+    """The radius of the largest disc that is somewhere, and the others in parts of it."""
+    if not isinstance(radius, np.ndarray):
+        return float(np.float32(min(max(radius, 1.0), RADIUS_MAX))), None  # single precision, as in the core
+    held = np.clip(radius, 1.0, RADIUS_MAX)
+    held[~(np.isfinite(column) & np.isfinite(held))] = 1.0
+    largest = float(np.float32(held.max(initial=1.0)))
+    parts = np.clip(np.rint(SIZES * held / largest) - 1, 0, SIZES - 1)
+    return largest, np.ascontiguousarray(parts, dtype=np.uint8)
 
 
 def _reach(centre: npt.NDArray[np.float32], radius: float, size: int, fine: int) -> tuple[int, int]:
     """The first pixel that the discs reach along an axis, and the number of pixels, within the image."""
     if not len(centre):
         return 0, 0
-    low, high = max(float(centre.min()) - radius - 1, 0), min(float(centre.max()) + radius + 2, size)
+    low, high = float(np.fmin.reduce(centre)), float(np.fmax.reduce(centre))
+    low, high = max(low - radius - 1, 0), min(high + radius + 2, size)
     if not low < high:  # outside, perhaps at infinity
         return 0, 0
     first = int(low) // fine * fine

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mpm.base._check import FloatArray
 from mpm.solver.state import surface
+from mpm.viz.camera import Camera
 from mpm.viz.color import TABLE
 from mpm.viz.discs import LIGHT
 
@@ -75,6 +76,7 @@ def draw(
     size: tuple[int, int],
     fine: int,
     table: npt.NDArray[np.uint8] = TABLE,
+    lens: float = 0.0,
 ) -> Facets | None:
     """Draw the triangles that a camera sees.
 
@@ -94,6 +96,8 @@ def draw(
         The window's edges are multiples of it.
     table : ndarray, uint8 of shape (256, 3)
         The colours.
+    lens : float
+        One over the distance of the eye from where nearness is 0 [1/pixels]; 0: a parallel projection.
 
     Returns
     -------
@@ -104,6 +108,9 @@ def draw(
     ab, ac = (np.stack([x[:, k] - x[:, 0], y[:, k] - y[:, 0]]) for k in (1, 2))
     twice = ab[0] * ac[1] - ab[1] * ac[0]
     use = np.abs(twice) > FLAT  # nothing that is not finite
+    # What is linear on the screen: nearness, in perspective one over the distance, and levels over it.
+    if lens:
+        z, level = 1 / (1 - lens * z), level / (1 - lens * z)
     x, y, z, level, light, ab, ac, twice = (
         x[use], y[use], z[use], level[use], light[use], ab[:, use], ac[:, use], twice[use],
     )  # fmt: skip
@@ -133,22 +140,26 @@ def draw(
     covered = np.flatnonzero(seen >= 0)
     found = seen[covered]
     front = np.full(high * wide, np.inf, dtype=np.float32)
-    front[covered] = depth[found]
+    nearest = depth[found]
+    front[covered] = (1 - 1 / nearest) / lens if lens else nearest
     ink = np.zeros((high * wide, 3), dtype=np.float32)
-    shade = np.clip(np.rint(between(level)[found]), 0, len(table) - 1).astype(np.intp)
+    tones = between(level)[found]
+    shade = np.clip(np.rint(tones / nearest if lens else tones), 0, len(table) - 1).astype(np.intp)
     ink[covered] = np.minimum(table[shade] * light[triangle[found], None], 255)
     return Facets(window, front.reshape(high, wide), ink.reshape(high, wide, 3))
 
 
 def shading(
-    x: FloatArray, corners: npt.NDArray[Any], rows: FloatArray
+    x: FloatArray, corners: npt.NDArray[Any], camera: Camera
 ) -> tuple[npt.NDArray[np.bool_], FloatArray]:
     """Which triangles (m, 3), counter-clockwise from outside, face the camera, and how bright they are (m,)."""
     a, b, c = (x[corners[:, k]] for k in range(3))
-    normal = np.cross(b - a, c - a) @ rows.T
+    across = np.cross(b - a, c - a)
+    normal = across @ camera.rows.T
+    seen = (across * camera.towards(a)).sum(axis=1) > 0 if camera.lens else normal[:, 2] > 0
     length = np.maximum(np.linalg.norm(normal, axis=1), 1e-300)
     facing = normal @ (LIGHT / np.linalg.norm(LIGHT)) / length
-    return normal[:, 2] > 0, DARKEST + RANGE * np.clip(facing, 0, 1)
+    return seen, DARKEST + RANGE * np.clip(facing, 0, 1)
 
 
 def _window(x: FloatArray, y: FloatArray, size: tuple[int, int], fine: int) -> Window | None:

@@ -16,7 +16,7 @@ from mpm.base._check import FloatArray
 from mpm.config import threads_for
 from mpm.scene.scene import Scene
 from mpm.viz import discs
-from mpm.viz.camera import AZIMUTH, ELEVATION, Camera, turned
+from mpm.viz.camera import AZIMUTH, ELEVATION, NEAREST, Camera, turned
 from mpm.viz.view import upright
 
 Image = npt.NDArray[np.uint8]
@@ -72,17 +72,23 @@ class Relief:
         camera, fine = self._camera, self._fine
         rows, upright_axis = camera.rows, camera.order[-1]
         steep = float(rows[2, upright_axis]) * (-1 if camera.turned else 1)
-        if steep < LOWEST:
+        if not camera.above or (steep < LOWEST and not camera.lens):
             return None
         width, height = self._size
         column = fine * np.arange(width) + (fine - 1) / 2 - camera.offset[0]
         row = camera.offset[1] - fine * np.arange(height)[:, None] - (fine - 1) / 2
-        level = (camera.floor - self._lower[upright_axis]) * camera.scale
-        near = (level - rows[0, upright_axis] * column - rows[1, upright_axis] * row) / rows[2, upright_axis]
-        there = np.ones(near.shape, dtype=bool)
-        for axis in camera.order[:2]:
-            at = (rows[0, axis] * column + rows[1, axis] * row + rows[2, axis] * near) / camera.scale
-            there &= (at >= 0) & (at <= scene.upper[axis] - scene.lower[axis])
+        # On the ray of a pixel, column and row change with nearness: they are linear in it, as in a `lens` in C.
+        lens, depth = camera.lens / camera.scale, camera.depth * camera.scale
+        right, up = column + (camera.offset - camera.centre)[0], row + (camera.centre - camera.offset)[1]
+        level = (camera.floor - self._lower[upright_axis]) * camera.scale - rows[2, upright_axis] * depth
+        slope = rows[2, upright_axis] - lens * (rows[0, upright_axis] * right + rows[1, upright_axis] * up)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near = (level - rows[0, upright_axis] * column - rows[1, upright_axis] * row) / slope
+            there = lens * near <= 1 - NEAREST
+            for axis in camera.order[:2]:
+                across, along = column - right * (lens * near), row - up * (lens * near)
+                at = rows[0, axis] * across + rows[1, axis] * along + rows[2, axis] * (near + depth)
+                there &= (at >= 0) & (at <= camera.scale * (scene.upper[axis] - scene.lower[axis]))
         return np.where(there, near / fine, -np.inf).astype(np.float32)
 
     def empty(self) -> tuple[Depths, Depths]:
@@ -102,14 +108,20 @@ class Relief:
     ) -> None:
         """Light an image of particles at x (n, 3), whose distance is `spacing` [m]; triangles need no smoothing."""
         camera, fine = self._camera, self._fine
-        apart = max(1.0, spacing * camera.scale / fine)  # pixels of the image
+        away = 1.0
+        if camera.lens:
+            near = camera.rows[2] @ (x.mean(axis=0, dtype=np.float64) - self._lower) - camera.depth
+            away = max(NEAREST, 1 - camera.lens * near)
+        apart = max(1.0, spacing * camera.scale / fine / away)  # pixels of the image
         sunlit, to_pixels, per_metre = self._seen_by_sun(x, spacing)
         u, v, w = (axis for axis in camera.rows)
         # Pixels of the image to positions from the lower corner [m], and these to pixels of the picture from the sun.
         scale = fine / camera.scale
         half = (fine - 1) / 2
         to_space = np.stack([u * scale, -v * scale, w * scale], axis=1)
-        start = (u * (half - camera.offset[0]) + v * (camera.offset[1] - half)) / camera.scale
+        start = (
+            u * (half - camera.offset[0]) + v * (camera.offset[1] - half)
+        ) / camera.scale + w * camera.depth
         matrix = to_pixels[:, :3] @ to_space
         shift = to_pixels[:, :3] @ start + to_pixels[:, 3]
         down = np.array([1.0, -1.0, 1.0])
@@ -127,6 +139,7 @@ class Relief:
             SHINE,
             np.concatenate([matrix, shift[:, None]], axis=1).ravel(),
             [max(1.0, 0.8 * spacing * per_metre), SOFTNESS * self._longest * per_metre, FILL, ON_GROUND],
+            [*((camera.centre - half) / fine), camera.lens * fine / camera.scale],
         ])  # fmt: skip
         threads = threads_for(image.shape[0] * image.shape[1], PIXELS)
         light = np.clip(numbers, -9e5, 9e5).astype(np.float32)

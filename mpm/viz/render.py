@@ -279,7 +279,8 @@ class Renderer:
         if depth is not None and shot.triangles is not None:
             self._paint_surface(image, shot, column, row, depth, levels, size)
             return
-        radius = max(1.5, COVER[self.dimension] * shot.spacing * camera.scale)
+        radius = camera.radii(COVER[self.dimension] * shot.spacing, near)
+        radius = max(1.5, radius) if isinstance(radius, float) else np.maximum(1.5, radius)
         found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
         if found is None:
             self._light(image, shot, None, shot.x)
@@ -315,7 +316,7 @@ class Renderer:
         """The surface of tetrahedra, behind the colliders in front of it."""
         assert shot.triangles is not None
         x, camera = np.asarray(shot.x, np.float64), shot.stand.camera
-        seen, light = facets.shading(x, shot.triangles, camera.rows)
+        seen, light = facets.shading(x, shot.triangles, camera)
         corners = shot.triangles[seen]
         found = facets.draw(
             column,
@@ -327,6 +328,7 @@ class Renderer:
             size=size,
             fine=OVERSAMPLE,
             table=self.style.table,
+            lens=camera.lens / camera.scale,
         )
         if found is not None:
             found.paint(image, OVERSAMPLE)

@@ -12,6 +12,7 @@ from mpm.base._check import FloatArray
 from mpm.scene.colliders import Placed
 from mpm.solver.source import Source
 from mpm.viz import canvas
+from mpm.viz.camera import NEAREST
 from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, Stand, check_source, halved
 
 SURFACE_CELLS = (
@@ -101,10 +102,25 @@ class SolidRenderer(Renderer):
         depth = float(np.linalg.norm(upper - lower))
         nearness = float(towards @ (upper - lower) / 2)
         middle = lower + across * right - down * up + nearness * towards
+        plotter.camera.up = up
+        if camera.lens:
+            eye = camera.eye
+            centre = (
+                2 * (camera.centre - (fine - 1) / 2) / fine
+            )  # of the axis, from the middle, over half the sides
+            plotter.disable_parallel_projection()
+            plotter.camera.focal_point = eye - towards / camera.lens
+            plotter.camera.position = eye
+            plotter.camera.view_angle = float(
+                np.degrees(2 * np.arctan(fine[1] / 2 * camera.lens / camera.scale))
+            )
+            plotter.camera.SetWindowCenter(-centre[0], centre[1])
+            nearest = NEAREST / camera.lens
+            plotter.camera.clipping_range = (nearest, nearest + 1 / camera.lens + 3 * depth)
+            return
         plotter.enable_parallel_projection()
         plotter.camera.focal_point = middle
         plotter.camera.position = middle + 2 * depth * towards
-        plotter.camera.up = up
         plotter.camera.parallel_scale = fine[1] / 2 / camera.scale
         plotter.camera.clipping_range = (0.5 * depth, 3.5 * depth)
 

@@ -113,8 +113,8 @@ def find(sim: Source, camera: Camera, shape: tuple[int, int], hidden: Collection
         x, normal, spacing = points(collider.distance, sim.scene.lower, sim.scene.upper)
         column, row, near = camera.project(x)
         assert near is not None
+        radius = camera.radii(COVER * spacing, near)
         near = np.asarray(near * np.float32(camera.scale), dtype=np.float32)
-        radius = COVER * spacing * camera.scale
         found = draw_discs(column, row, near, radius=radius, size=(width, height))
         if found is None:
             continue

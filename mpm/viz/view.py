@@ -1,7 +1,8 @@
 """The words for cameras: where pictures of a scene are seen from.
 
 A camera is a name, two angles, a mapping, or a function of time that returns one of these; `check_camera` makes a
-function of time of it. Pictures are parallel projections, so that equal lengths look equal.
+function of time of it. Pictures are parallel projections, so that equal lengths look equal, unless a camera has an
+angle of view.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ NAMES = {
 }
 """Azimuth and elevation [degrees] by name."""
 
-KEYS = ("view", "azimuth", "elevation", "eye", "target", "zoom", "spin")
+KEYS = ("view", "azimuth", "elevation", "eye", "target", "zoom", "spin", "fov")
 PLANE_KEYS = ("target", "zoom")
 ZOOM = (0.01, 1000.0)
+FOV = (1.0, 120.0)  # degrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class View:
         What is in the middle of the picture [m]; None: the domain.
     steady : bool
         Whether the scale is that of all azimuths, so that it stays while the camera moves.
+    fov : float
+        Of a picture in perspective the angle that it spans, vertically [degrees]; 0: a parallel projection.
+    distance : float or None
+        In perspective, from the eye to the target [m]; None: as far as the domain needs.
     """
 
     azimuth: float = NAMES["iso"][0]
@@ -54,6 +60,8 @@ class View:
     zoom: float = 1.0
     target: FloatArray | None = None
     steady: bool = False
+    fov: float = 0.0
+    distance: float | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
@@ -66,7 +74,7 @@ class View:
 
     def _numbers(self) -> tuple[Any, ...]:
         target = None if self.target is None else tuple(self.target)
-        return self.azimuth, self.elevation, self.zoom, target, self.steady
+        return self.azimuth, self.elevation, self.zoom, target, self.steady, self.fov, self.distance
 
 
 def check_camera(camera: object, scene: Scene) -> Callable[[float], View]:
@@ -156,16 +164,25 @@ def _mapped(
                 f"{name}['target'] = {shown}: must be >= {tuple(low.tolist())} and <= {tuple(high.tolist())} [m]: the "
                 "picture would be empty"
             )
+    fov, distance = 0.0, None
+    if "fov" in camera:
+        fov = _check.number(f"{name}['fov']", camera["fov"], low=0, high=FOV[1], unit="degrees")
+        if 0 < fov < FOV[0]:
+            raise ValueError(
+                f"{name}['fov'] = {fov:g}: must be 0, a parallel projection, or >= {FOV[0]:g} and <= {FOV[1]:g} degrees"
+            )
     if "eye" in camera:
         eye = _check.array(f"{name}['eye']", camera["eye"], (3,))
-        angles = _seen_from(name, eye, (scene.lower + scene.upper) / 2 if target is None else target, scene)
+        aim = (scene.lower + scene.upper) / 2 if target is None else target
+        angles = _seen_from(name, eye, aim, scene)
+        distance = float(np.linalg.norm(eye - aim)) if fov else None
     elif "view" in camera:
         angles = NAMES[_check.choice(f"{name}['view']", camera["view"], tuple(NAMES))]
     else:
         angles = _angles(
             name, camera.get("azimuth", NAMES["iso"][0]), camera.get("elevation", NAMES["iso"][1])
         )
-    view = View(*angles, zoom, target)
+    view = View(*angles, zoom, target, fov=fov, distance=distance)
     spin = _check.number(f"{name}['spin']", camera.get("spin", 0.0), low=-1e6, high=1e6, unit="degrees/s")
     if not spin:
         return lambda time: view
