@@ -6,6 +6,7 @@ import pytest
 import mpm
 from mpm import materials, shapes, viz
 from mpm.viz import isosurface
+from viewers import Browser
 
 pytest.importorskip("pysplashsurf")
 trimesh = pytest.importorskip("trimesh")
@@ -283,3 +284,59 @@ def test_a_stage_holds_particles_surfaces_and_colliders(dim, suffix, tmp_path):
     validation = pytest.importorskip("pxr.UsdValidation")
     context = validation.ValidationContext(validation.ValidationRegistry().GetOrLoadAllValidators())
     assert [error.GetErrorAsString() for error in context.Validate(stage)] == []
+
+
+def test_the_viewer_shows_surfaces_of_bodies(tmp_path):
+    """One after the other, of all frames of a run, of recordings, and of a comparison."""
+    sim = cube()
+    browser = Browser(sim)
+    assert browser.state["surfaceOffered"] and not browser.state["surface"]
+    assert not browser.ask("surface", on=True)
+    browser.draw()
+    (run,) = browser.frame["runs"]
+    x, first, values = browser.positions("surface").reshape(-1, 3, 3), 0, browser.part("surface")[:, 3]
+    for name, _, corners in run["bodies"]:
+        part = x[first : first + corners // 3]
+        found = trimesh.Trimesh(part.reshape(-1, 3), np.arange(corners).reshape(-1, 3))
+        found.merge_vertices()
+        assert found.volume == pytest.approx(sim.surface(body=name).volume, rel=1e-3)
+        first += corners // 3
+    assert first == len(x) and len({*run["bodies"][0]} & {"cube"}) == 1
+    speed = sim.surface(body="cube", values="speed").values
+    low, high = browser.frame["limits"]
+    shown = low + values[: run["bodies"][0][2]] / 65535 * (high - low)
+    assert shown.min() == pytest.approx(np.clip(speed, low, high).min(), abs=1e-3 * high)
+    # Normals are those of the triangles, rounded at the edges of the cube.
+    code = browser.part("normals").ravel()[: len(values)].reshape(-1, 3)
+    a, b, c = (x[:, k] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    assert np.median((unfolded(code[:, 0]) * normal).sum(axis=1)) > 0.99
+    assert browser.part("points").shape[0] == len(sim.particles)  # they are there for the pointer
+    assert not browser.ask("step")
+    browser.draw()
+    assert not browser.ask("seek", index=0)
+    browser.draw()
+    assert browser.frame["steps"] == 0 and abs(len(browser.part("surface")) / len(values) - 1) < 0.02
+    assert not browser.ask("seek", index=1)
+    browser.draw()
+    sim.particles.x[0] = 1e6  # far from all others: the lattice of its body would be too large
+    assert not browser.ask("ready") and [b[2] > 0 for b in browser.frame["runs"][0]["bodies"]] == [
+        False,
+        True,
+    ]
+    flat = Browser(mpm.gallery.get("jelly").simulation(scale=0.25))
+    assert not flat.state["surfaceOffered"] and "needs a 3-D scene" in flat.ask("surface", on=True)[0]
+
+
+def unfolded(code):
+    """Directions of 16-bit numbers, as the page finds them."""
+    x, y = code // 256 / 127.5 - 1, code % 256 / 127.5 - 1
+    z = 1 - np.abs(x) - np.abs(y)
+    below = z < 0
+    x, y = (
+        np.where(below, (1 - np.abs(other)) * np.where(one < 0, -1, 1), one)
+        for one, other in ((x, y), (y, x))
+    )
+    found = np.stack([x, y, z], axis=1)
+    return found / np.linalg.norm(found, axis=1)[:, None]

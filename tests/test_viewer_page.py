@@ -53,7 +53,7 @@ class Page:
         page.set_content(PAGE % ((FOLDER / "style.css").read_text(), scripts.replace("</", "<\\/")))
         page.wait_for_function("window.ready")
         self.viewer = page.locator(".mpm-viewer")
-        self.until(lambda: "step 0" in self.shown(), "the viewer is shown")
+        self.until(lambda: " step " in self.shown(), "the viewer is shown")
 
     def carry(self):
         """Hand over what either side has said."""

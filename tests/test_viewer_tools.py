@@ -122,6 +122,35 @@ def test_views_and_clipping(opened):  # noqa: F811
     assert page.viewer.get_by_label("View", exact=True).input_value() == "free"
 
 
+def test_surfaces_and_colours_of_pictures(opened):  # noqa: F811
+    pytest.importorskip("pysplashsurf")
+    sim = mpm.gallery.get("snow-wedge-3d").simulation(scale=0.25)
+    page = opened(sim)
+    by_speed = pixels(page)
+    colour = page.viewer.get_by_label("Colour", exact=True)
+    colour.select_option("as pictures")
+    page.page.locator(".mpm-scale").wait_for(state="hidden")
+    white = pixels(page)
+    assert changed(by_speed, white) > 5000
+    snow = (white.max(axis=2) - white.min(axis=2) < 16) & (white.min(axis=2) > 130) & (by_speed[..., 2] < 180)
+    assert snow.sum() > 5000  # indigo before, white now
+    page.viewer.get_by_label("Surface").check()
+    page.until(lambda: page.session._surface, "the session knows")
+    smooth = pixels(page)
+    page.keep("surface")
+    # The same body, without the dark rims of discs.
+    assert changed(white, smooth) > 1000
+    rough = [
+        np.abs(np.diff(seen.sum(axis=2), axis=1))[snow[:, 1:] & snow[:, :-1]].mean()
+        for seen in (white, smooth)
+    ]
+    assert rough[1] < 0.5 * rough[0], rough
+    page.viewer.get_by_role("button", name="Step").click()
+    page.until(lambda: sim.steps == 1 and "step 1 " in page.shown(), "it goes on")
+    colour.select_option("speed [m/s]")
+    page.page.locator(".mpm-scale").wait_for(state="visible")
+
+
 def test_a_movie_of_what_is_seen(opened, tmp_path):  # noqa: F811
     page = opened(mpm.gallery.get("jelly").simulation(scale=0.5))
     button = page.viewer.get_by_role("button", name="Movie")

@@ -73,8 +73,8 @@ static PyObject *draw_discs(PyObject *module, PyObject *args)
     PyObject *column, *row, *near, *size = Py_None, *result = NULL;
     mpm_discs *d = &call.discs;
     double radius;
-    if (!PyArg_ParseTuple(args, "OOOd(nnnn)i|O", &column, &row, &near, &radius, &d->left, &d->top, &d->width, &d->height,
-                          &call.threads, &size))
+    if (!PyArg_ParseTuple(args, "OOOd(nnnn)i|O", &column, &row, &near, &radius, &d->left, &d->top, &d->width,
+                          &d->height, &call.threads, &size))
         return NULL;
     if (take_discs(&call, column, row, near, radius, size) || check_window(&call) ||
         !(result = PyBytes_FromStringAndSize(NULL, d->width * d->height * (Py_ssize_t)sizeof(int32_t)))) {

@@ -18,16 +18,16 @@ Entry = tuple[str, int, int]
 """A body: its name, and how many vertices it has among points or triangles, and among those of a surface."""
 
 
-def _spans(one: Source) -> list[tuple[int, int]]:
+def spans_of(one: Source) -> list[tuple[int, int]]:
     """The first id or node of each body and how many it has, if there are some bodies that follow one another."""
     spans = list(one._bodies().values())
     follow = all(a[0] + a[1] <= b[0] for a, b in itertools.pairwise(spans))
-    return spans if 1 < len(spans) <= MOST and follow else []
+    return spans if len(spans) <= MOST and follow else []
 
 
 def choices(one: Source) -> list[list[str]]:
     """The bodies that can be shown or hidden, each with the colour that pictures give it, ``"rrggbb"``."""
-    spans = _spans(one)
+    spans = spans_of(one)
     if not spans:
         return []
     style = Style.checked(one)
@@ -49,17 +49,19 @@ def _owners(spans: list[tuple[int, int]], nodes: npt.NDArray[Any]) -> npt.NDArra
 
 def by_body(one: Source, faces: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The triangles (k, 3) of a surface, one body after the other."""
-    spans = _spans(one)
+    spans = spans_of(one)
     return faces[np.argsort(_owners(spans, faces[:, 0]), kind="stable")] if spans else faces
 
 
-def bodies_of(one: Source, state: State, faces: npt.NDArray[Any] | None) -> list[Entry]:
+def bodies_of(
+    one: Source, state: State, faces: npt.NDArray[Any] | None, around: list[int] | None = None
+) -> list[Entry]:
     """The bodies of a run in the order of its vertices, with the triangles of its surface if it is in space and has
-    cells; nothing where there is nothing to choose."""
-    spans = _spans(one)
+    cells, or with the numbers of corners of surfaces around them; nothing where there is nothing to choose."""
+    spans = spans_of(one)
     if not spans:
         return []
-    surface = [0] * len(spans)
+    surface = around or [0] * len(spans)
     cells = one._cells()
     if cells is not None:  # ids are those of nodes
         drawn = cells[:, 0] if one.dimension == 2 else np.arange(state.count)

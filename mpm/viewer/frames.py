@@ -72,6 +72,13 @@ def faces(box: Box, x: Array, normals: Array) -> Vertices:
     return vertices
 
 
+def normals(outward: Array) -> Vertices:
+    """Normals (n, 3) alone, four in the room of a vertex: (n / 4, 4), the last one filled up with zeros."""
+    packed = np.zeros(-(-len(outward) // 4) * 4, dtype=np.uint16)
+    packed[: len(outward)] = _directions(outward)
+    return packed.reshape(-1, 4)
+
+
 def _directions(normals: Array) -> Array:
     """Unit vectors (n, 3) as 16-bit numbers: on an octahedron unfolded to a square, eight bits per side."""
     flat = normals / np.maximum(np.abs(normals).sum(axis=1), 1e-30)[:, None]

@@ -3,6 +3,7 @@
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec4 vertex;
+layout(location = 1) in float outward; // a normal, see frames.normals
 uniform vec3 boxLower, boxSize, middle, domainLower, domainUpper;
 uniform mat3 turn;         // rows: right, up, towards the eye
 uniform vec2 scale, shift; // from metres to the screen's -1 ... 1
@@ -13,6 +14,7 @@ uniform vec3 stops[6];
 uniform vec4 ink;          // alpha 0: from the colour scale
 uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
 uniform bool lit;          // the fourth number is a normal, see frames.faces
+uniform bool smoothed;     // by outward
 out vec4 color;
 out float beyond;
 out highp vec3 place; // before the eye [m]
@@ -36,6 +38,7 @@ void main() {
   float at = clamp(vertex.w, 0.0, 1.0) * 5.0;
   int stop = min(int(at), 4);
   color = ink.a > 0.0 ? ink : vec4(mix(stops[stop], stops[stop + 1], at - float(stop)), 1.0);
+  if (smoothed) color.rgb *= 0.66 + 0.4 * max(0.0, dot(vec3(-0.42, 0.72, 0.55), turn * normal(outward + 0.5)));
   // Both sides are lit.
   if (!lit) return;
   vec3 outside = max(domainLower - position, position - domainUpper);
@@ -353,16 +356,19 @@ class Picture {
     this.use(this.buffers.frame);
     // A surface hides its nodes, unless it is cut.
     const hidden = !this.cut && parts.some(([name]) => name === "surface");
-    for (const [name, count] of parts) {
+    for (const [k, [name, count]] of parts.entries()) {
       if (name === "triangles" || name === "surface") {
+        const smooth = parts[k + 1]?.[0] === "normals";
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform1i(this.at("disc"), 0);
-        gl.uniform1i(this.at("faceted"), this.flat ? 0 : 1);
+        gl.uniform1i(this.at("faceted"), this.flat || smooth ? 0 : 1);
+        if (smooth) this.useNormals(first, count);
         this.drawBodies(gl.TRIANGLES, first, count, bodies, name === "surface" ? 2 : 1);
         gl.uniform1i(this.at("faceted"), 0);
+        if (smooth) this.useNormals(0, 0);
         gl.enable(gl.BLEND);
-      } else if (name === "points" && hidden) {
+      } else if (name === "normals" || (name === "points" && hidden)) {
         // nothing
       } else if (name === "points") {
         gl.disable(gl.BLEND);
@@ -437,6 +443,16 @@ class Picture {
   use(buffer) {
     this.gl.bindBuffer(this.gl.ARRAY_BUFFER, buffer);
     this.gl.vertexAttribPointer(0, 4, this.gl.UNSIGNED_SHORT, true, 0, 0);
+  }
+
+  // Normals follow the vertices of a surface, two bytes each: that of the first vertex is read for number `first`.
+  // Without a surface, none are read.
+  useNormals(first, count) {
+    const gl = this.gl;
+    gl.uniform1i(this.at("smoothed"), count ? 1 : 0);
+    if (!count) return gl.disableVertexAttribArray(1);
+    gl.enableVertexAttribArray(1);
+    return gl.vertexAttribPointer(1, 1, gl.UNSIGNED_SHORT, false, 2, 8 * (first + count) - 2 * first);
   }
 
   lines(ink, first, count) {

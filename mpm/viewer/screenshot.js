@@ -2,14 +2,14 @@
 
 const SCREENSHOT_INK = { light: "#1f2733", dark: "#e4e9f0" };
 
-// `canvas` has just been drawn, in this task: WebGL does not keep it longer.
+// `canvas` has just been drawn, in this task: WebGL does not keep it longer. Without colours there is no scale.
 function composed(canvas, over, { colors, marks, label, labels, across, down, time, dark, background }) {
   const made = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
   const pen = made.getContext("2d"), font = "12px system-ui, sans-serif";
   pen.font = font;
   const room = Math.max(40, pen.measureText(label).width - 18, ...marks.map((text) => pen.measureText(text).width));
   // As on the page, the colour scale stands beside the picture.
-  [made.width, made.height] = [canvas.width + Math.ceil((36 + room) * ratio), canvas.height];
+  [made.width, made.height] = [canvas.width + (colors.length ? Math.ceil((36 + room) * ratio) : 0), canvas.height];
   pen.fillStyle = background;
   pen.fillRect(0, 0, made.width, made.height);
   pen.drawImage(canvas, 0, 0);
@@ -17,14 +17,18 @@ function composed(canvas, over, { colors, marks, label, labels, across, down, ti
   pen.scale(ratio, ratio);
   pen.font = font;
   const width = canvas.width / ratio, height = Math.min(150, made.height / ratio - 60), top = 40, left = width + 6;
-  const ramp = pen.createLinearGradient(0, top + height, 0, top);
-  colors.forEach((color, k) => ramp.addColorStop(k / (colors.length - 1), color));
-  pen.fillStyle = ramp;
-  pen.fillRect(left, top, 12, height);
-  pen.fillStyle = dark ? SCREENSHOT_INK.dark : SCREENSHOT_INK.light;
+  const ink = dark ? SCREENSHOT_INK.dark : SCREENSHOT_INK.light;
   pen.textBaseline = "middle";
-  marks.forEach((text, k) => pen.fillText(text, left + 18, top + (1 - k / (marks.length - 1)) * height));
-  pen.fillText(label, left, top - 20);
+  if (colors.length) {
+    const ramp = pen.createLinearGradient(0, top + height, 0, top);
+    colors.forEach((color, k) => ramp.addColorStop(k / (colors.length - 1), color));
+    pen.fillStyle = ramp;
+    pen.fillRect(left, top, 12, height);
+    pen.fillStyle = ink;
+    marks.forEach((text, k) => pen.fillText(text, left + 18, top + (1 - k / (marks.length - 1)) * height));
+    pen.fillText(label, left, top - 20);
+  }
+  pen.fillStyle = ink;
   labels.forEach((text, k) =>
     pen.fillText(text, 14 + ((k % across) * width) / across, 40 + (Math.floor(k / across) * made.height) / ratio / down));
   pen.fillText(`t = ${shown(time)} s`, 14, 20);

@@ -30,7 +30,7 @@ from mpm.scene.settings import Setting
 from mpm.solver import derived
 from mpm.solver.source import Running, Series, Source, is_source
 from mpm.solver.state import State
-from mpm.viewer import compared, frames, livesettings, outlines, probe
+from mpm.viewer import compared, frames, livesettings, outlines, probe, shells
 from mpm.viewer.bodies import bodies_of, by_body, choices
 from mpm.viewer.pace import FASTEST, FPS, clamped, natural_span
 from mpm.viewer.palettes import PALETTES
@@ -99,6 +99,7 @@ class Session:
         self._changes: dict[str, Any] = {}
         self._recording: Recording | None = None
         self._lines = dict.fromkeys(LINES, False)
+        self._surface = False  # around particles, instead of them
         self._playing = False
         self._frame = 0  # number of the last frame sent
         self._under_way = False
@@ -227,6 +228,16 @@ class Session:
     def _on_show(self, what: object, on: object) -> None:
         lines = _check.choice("what", what, LINES)
         self._lines[lines] = _check.flag("on", on)
+        self._state_due = self._frame_due = True
+
+    def _on_surface(self, on: object) -> None:
+        """Show particles in space as closed surfaces."""
+        wanted = _check.flag("on", on)
+        if wanted and not shells.offered(self._source.now):
+            raise ValueError(
+                "on = True: needs a 3-D scene of particles and the extra `surface` (pysplashsurf)"
+            )
+        self._surface = wanted
         self._state_due = self._frame_due = True
 
     def _on_limits(self, low: object, high: object) -> None:
@@ -545,13 +556,19 @@ class Session:
             for _, v in found.values():
                 fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
                 self._fastest = max(self._fastest, _color.round_up(fastest))
+        around = [
+            shells.around(*each) if self._surface and shells.offered(each[0]) else None
+            for each in zip(source.shown, states, values, strict=True)
+        ]
         pictures = [
-            self._parts(*each, limits) for each in zip(source.shown, states, values, ways, strict=True)
+            self._parts(*each, limits)
+            for each in zip(source.shown, states, values, ways, around, strict=True)
         ]
         parts = [part for picture in pictures for part in picture.items()]
         now = states[0]
         bodies = [
-            bodies_of(one, state, self._faces(one)) for one, state in zip(source.shown, states, strict=True)
+            bodies_of(one, state, self._faces(one), None if found is None else found.counts)
+            for one, state, found in zip(source.shown, states, around, strict=True)
         ]
         message = {
             "type": "frame",
@@ -586,6 +603,7 @@ class Session:
         state: State,
         values: frames.Array,
         ways: Mapping[str, tuple[frames.Array, frames.Array]],
+        around: shells.Shells | None,
         limits: tuple[float, float],
     ) -> dict[str, frames.Vertices]:
         """The vertices of one run."""
@@ -597,6 +615,9 @@ class Session:
             parts = {"points": points}
             if cells is not None:
                 parts["surface"] = points[cast(frames.Array, self._faces(one)).ravel()]
+            if around is not None and len(around.x):
+                parts["surface"] = frames.points(self._box, around.x, around.values, limits)
+                parts["normals"] = frames.normals(around.normals)
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(self._box, starts, v, self._fastest)
         return parts
@@ -629,6 +650,8 @@ class Session:
                 for name, there in zip(LINES, (self._has_velocities(), self._has_grid()), strict=True)
                 if there
             ],
+            "surface": self._surface,
+            "surfaceOffered": shells.offered(now),
             "bodies": choices(now),
             "box": {"lower": self._box.lower.tolist(), "size": self._box.size.tolist()},
             "domain": {"lower": scene.lower.tolist(), "upper": scene.upper.tolist()},

@@ -33,6 +33,7 @@ const MARKUP = `
   <div class="mpm-bar mpm-ticks">
     <label data-lines="particles"><input type="checkbox"> Particle velocities</label>
     <label data-lines="grid"><input type="checkbox"> Grid velocities</label>
+    <label data-part="surfaced"><input type="checkbox"> Surface</label>
     <span class="mpm-gap"></span>
     <label>Map <select data-send="palette" aria-label="Colour map"></select></label>
     <label>from <input data-part="low" placeholder="auto" inputmode="decimal" aria-label="Lower limit"></label>
@@ -210,7 +211,7 @@ function render({ model, el }) {
     const [low, high] = frame.limits, label = find(".mpm-scale b").textContent;
     const labels = state.comparison ? state.comparison.labels : [];
     const { across, down } = picture, background = drawnOn;
-    return composed(stage, find(".mpm-over"), { colors, marks: marks(low, high), label, labels, across, down, time: frame.time, dark, background });
+    return composed(stage, find(".mpm-over"), { colors: bodies.own ? [] : colors, marks: marks(low, high), label, labels, across, down, time: frame.time, dark, background });
   }
 
   function save() {
@@ -269,7 +270,8 @@ function render({ model, el }) {
     root.classList.toggle("mpm-only-replay", !message.simulation);
     root.classList.toggle("mpm-comparing", Boolean(message.comparison));
     showSettings(before);
-    fillList(control("color"), message.colors, message.color);
+    const own = message.bodies.length ? [[AS_PICTURES, "as pictures"]] : [];
+    fillList(control("color"), [...own, ...message.colors], bodies.own ? AS_PICTURES : message.color);
     fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
     part("scenes").hidden = !message.scenes.length;
     part("summary").textContent = message.replay
@@ -281,6 +283,10 @@ function render({ model, el }) {
       box.checked = message.lines[label.dataset.lines];
       box.disabled = !message.linesOffered.includes(label.dataset.lines);
     }
+    const around = part("surfaced").querySelector("input");
+    [around.checked, around.disabled] = [message.surface, !message.surfaceOffered];
+    part("surfaced").hidden = message.domain.lower.length === 2;
+    part("surfaced").title = message.surfaceOffered ? "Draw particles as closed surfaces" : "Needs particles, and the extra: surface";
     fillList(control("palette"), message.palettes.map((name) => [name, name]), message.palette);
     fillList(control("curve"), message.curves, message.curveName);
     // The list offers, and does not say what is shown: choosing the same again loads it again.
@@ -403,10 +409,15 @@ function render({ model, el }) {
   control("record").addEventListener("click", () =>
     send("record", { path: part("path").value, fps: Number(part("fps").value) }));
   control("load").addEventListener("click", () => send("load", { path: part("load").value }));
-  for (const name of ["color", "scene", "palette", "curve", "sample"])
+  control("color").addEventListener("change", (event) => {
+    bodies.paint(event.target.value === AS_PICTURES);
+    if (event.target.value !== AS_PICTURES) send("color", { name: event.target.value });
+  });
+  for (const name of ["scene", "palette", "curve", "sample"])
     control(name).addEventListener("change", (event) => send(name, { name: event.target.value }));
   for (const label of root.querySelectorAll("[data-lines]"))
     label.addEventListener("change", (event) => send("show", { what: label.dataset.lines, on: event.target.checked }));
+  part("surfaced").addEventListener("change", (event) => send("surface", { on: event.target.checked }));
   part("settings").addEventListener("submit", (event) => event.preventDefault());
   find(".mpm-error button").addEventListener("click", () => { find(".mpm-error").hidden = true; });
   for (const name of ["low", "high"])
@@ -430,7 +441,11 @@ function render({ model, el }) {
     first: () => send("seek", { index: 0 }),
     last: () => { if (frame) send("seek", { index: frame.frames - 1 }); },
     reset: () => send("reset"),
-    color: (k) => { if (state.colors[k]) send("color", { name: state.colors[k][0] }); },
+    color: (k) => {
+      if (!state.colors[k]) return;
+      bodies.paint(false);
+      send("color", { name: state.colors[k][0] });
+    },
     full: fullScreen,
     view: (name) => eye.from(name),
     help: () => { find(".mpm-keys").hidden = !find(".mpm-keys").hidden; },
