@@ -360,8 +360,9 @@ class Core:
         steps at most."""
     def step_forced(self, body_force: Any, end: float) -> None:
         """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
-    def hold(self, pieces: Callable[[], object]) -> None:
-        """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces."""
+    def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
+        """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces. Within such a call a
+        further one raises BusyError, too, unless `again`."""
     def stable_dt(self) -> tuple[float, str, int]:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:
@@ -413,11 +414,16 @@ class Simulation(Core):
         the last one, whose `left` is 0; another call between them, or an error, drops what came before."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
-    def snapshot(self) -> dict[str, bytes]:
-        """The complete state but for materials and colliders; the arrays of csrc/mpm/snapshot.h by name."""
+    def snapshot(self, fields: bool = ...) -> dict[str, bytes]:
+        """The complete state but for materials and colliders; the arrays of csrc/mpm/snapshot.h by name. The `fields`
+        of particles, by far the most of it, may be left out."""
+    def snapshot_rows(self, name: str, first: int, count: int) -> bytes:
+        """A field of `count` particles from number `first` on, in the order of snapshots, as of the last `snapshot`;
+        the caller holds the core since then."""
     def restore(self, arrays: dict[str, Any]) -> None:
         """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
-        ValueError, and nothing has changed, if it is no state of such a simulation."""
+        field may be an iterator over buffers of consecutive particles. A ValueError, and nothing has changed, if it is
+        no state of such a simulation."""
     def set_form(
         self,
         material: int,

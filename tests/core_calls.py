@@ -313,7 +313,7 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
         "step": (whole(2), number(INF)),
         "run": (number(1e-3), number(INF), whole(2)),
         "step_forced": (array(np.zeros((N, 2))), number(1.0)),
-        "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)),),
+        "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)), flag()),
         "field": (text("v"),),
         "add_field": (text("heat"), text("K"), text("scalar"), number(0.0)),
         "history_array": (whole(0, 10**6, 2**31, 2**62),),
@@ -335,7 +335,8 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         ),
         "grid": (),
         "set_form": FORM,
-        "snapshot": (),
+        "snapshot": (flag(),),
+        "snapshot_rows": (text("x"), whole(0, 1, 2**62), whole(N, N + 1, 2**62)),
     },
     "SPH": methods_of("SPH")
     | {
@@ -367,7 +368,7 @@ BEFORE = {
     "set_mesh": nodes_only,
     "set_parameters": graded,
 }
-OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2}
+OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2, "hold": 1, "snapshot": 1}
 
 
 def seen(core: Any) -> Any:

@@ -108,28 +108,44 @@ static size_t slot_of(const mpm_particles *particles, const mpm_group *group, in
     return (size_t)(group->first_tile + p / lanes) * (size_t)lanes + (size_t)mpm_particles_lane(lanes, p % lanes);
 }
 
-/* Copies a field of all particles from the tiles, which are mapped, to `list`, or back. */
-static void copy_field(mpm_particles *particles, const mpm_field *field, size_t components, char *list, bool back)
+/* The place of a number of a field in a slot of the tiles, which are mapped. */
+static char *number_of(const mpm_particles *particles, const mpm_field *field, size_t slot, size_t component)
 {
-    const size_t lanes = (size_t)particles->lanes, size = particles->real_size, width = (size_t)field->width;
-    for (size_t g = 0; g < particles->group_count; g++)
-        for (int32_t p = 0; p < particles->groups[g].count; p++) {
-            const size_t slot = slot_of(particles, &particles->groups[g], p);
+    const size_t width = (size_t)field->width;
+    const size_t at = mpm_particles_index(slot, component % width, width, (size_t)particles->lanes);
+    return (char *)particles->column[(size_t)field->column + component / width] + at * particles->real_size;
+}
+
+/* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back. */
+static void copy_field(const mpm_particles *particles, const mpm_field *field, size_t components, size_t first,
+                       size_t count, char *list, bool back)
+{
+    const size_t size = particles->real_size;
+    for (size_t g = 0; g < particles->group_count && count; g++) {
+        const mpm_group *group = &particles->groups[g];
+        if (first >= (size_t)group->count) {
+            first -= (size_t)group->count;
+            continue;
+        }
+        for (int32_t p = (int32_t)first; p < group->count && count; p++, count--) {
+            const size_t slot = slot_of(particles, group, p);
             for (size_t c = 0; c < components; c++, list += size) {
-                const size_t at = mpm_particles_index(slot, c, width, lanes);
-                char *resident = (char *)particles->column[(size_t)field->column + c / width] + at * size;
+                char *resident = number_of(particles, field, slot, c);
                 memcpy(back ? resident : list, back ? list : resident, size);
             }
         }
+        first = 0;
+    }
 }
 
-/* The same for all fields. */
-static void copy_fields(const mpm_simulation *simulation, mpm_particles *particles, const mpm_snapshot *snapshot,
-                        bool back)
+void mpm_snapshot_take_field(const mpm_simulation *simulation, int field, size_t first, size_t count, void *out)
 {
-    for (int f = 0; f < simulation->store.fields.count; f++)
-        copy_field(particles, &simulation->store.fields.row[f], mpm_snapshot_components(simulation, f),
-                   snapshot->field[f], back);
+    const mpm_field *row = &simulation->store.fields.row[field];
+    const size_t components = mpm_snapshot_components(simulation, field);
+    const int end = row->column + (int)((components - 1) / (size_t)row->width) + 1;
+    const mpm_particles particles = mpm_particles_map(&simulation->particles, row->column, end, MPM_READ);
+    copy_field(&particles, row, components, first, count, out, false);
+    mpm_particles_unmap(&simulation->particles, row->column, end);
 }
 
 static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
@@ -168,15 +184,13 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
-    const int columns = simulation->particles.columns;
-    mpm_particles particles = mpm_particles_map(&simulation->particles, 0, columns, MPM_READ);
+    mpm_particles particles = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
     const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
-    copy_fields(simulation, &particles, snapshot, false);
     copy_rows(&particles, snapshot->row, false);
-    mpm_particles_unmap(&simulation->particles, 0, columns);
+    mpm_particles_unmap(&simulation->particles, 0, 0);
     if (snapshot->particles)
         memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
@@ -241,69 +255,85 @@ static double drift_of(const mpm_simulation *simulation, const mpm_group *group,
     return drift;
 }
 
-/* The largest drift of all particles. */
-static double largest_drift(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+/* A number of a field in a slot of the tiles. */
+static double value_at(const mpm_particles *particles, const mpm_field *field, size_t slot, size_t component)
 {
-    const size_t dim = (size_t)simulation->settings.dim, size = simulation->settings.real_size;
+    return mpm_real_at(number_of(particles, field, slot, component), 0, particles->real_size);
+}
+
+/* The largest drift of all particles. */
+static double largest_drift(const mpm_simulation *simulation, const mpm_particles *particles)
+{
+    const mpm_field *field = &simulation->store.fields.row[MPM_FIELD_X];
     double largest = 0;
-    size_t i = 0;
-    for (size_t g = 0; g < snapshot->groups; g++) {
-        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
-        for (int32_t p = 0; p < group.count; p++, i++) {
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+            const size_t slot = slot_of(particles, &particles->groups[g], p);
             double x[3] = {0};
-            for (size_t a = 0; a < dim; a++)
-                x[a] = mpm_real_at(snapshot->field[MPM_FIELD_X], i * dim + a, size);
-            largest = fmax(largest, drift_of(simulation, &group, x));
+            for (size_t a = 0; a < (size_t)simulation->settings.dim; a++)
+                x[a] = value_at(particles, field, slot, a);
+            largest = fmax(largest, drift_of(simulation, &particles->groups[g], x));
         }
-    }
     return largest;
 }
 
-/* A state out of the range of its law is allowed here; the measurement finds it. */
-static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+static bool is_mass(const mpm_simulation *simulation, const mpm_particles *particles, size_t slot, bool frozen)
 {
-    const size_t size = simulation->settings.real_size;
-    for (size_t i = 0; i < snapshot->particles; i++) {
-        const double mass = mpm_real_at(snapshot->field[MPM_FIELD_MASS], i, size);
-        const double volume = mpm_real_at(snapshot->field[MPM_FIELD_VOLUME], i, size);
-        const bool taken_out = mass == 0 && volume == 0 && snapshot->counters[FROZEN];
-        if (!taken_out && !(mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume)))
+    const double mass = value_at(particles, &simulation->store.fields.row[MPM_FIELD_MASS], slot, 0);
+    const double volume = value_at(particles, &simulation->store.fields.row[MPM_FIELD_VOLUME], slot, 0);
+    const bool taken_out = frozen && mass == 0 && volume == 0;
+    return taken_out || (mass > 0 && isfinite(mass) && volume > 0 && isfinite(volume));
+}
+
+static bool is_finite(const mpm_particles *particles, const mpm_field *field, size_t components, size_t slot)
+{
+    for (size_t c = 0; c < components; c++)
+        if (!isfinite(value_at(particles, field, slot, c)))
             return false;
-    }
-    for (int f = 0; f < simulation->store.fields.count; f++) {
-        const size_t values = snapshot->particles * mpm_snapshot_components(simulation, f);
-        /* a step that ends a run leaves F, the histories of laws and the books of dissipation as they have become */
-        const bool may_leave_its_range =
-            f == MPM_FIELD_F ||
-            (f >= MPM_CORE_FIELDS && simulation->store.fields.row[f].owner != MPM_OWNER_USER);
-        for (size_t i = 0; i < values && !may_leave_its_range; i++)
-            if (!isfinite(mpm_real_at(snapshot->field[f], i, size)))
+    return true;
+}
+
+/* A state out of the range of its law is allowed here; the measurement finds it. */
+static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_particles *particles, bool frozen)
+{
+    const mpm_fields *fields = &simulation->store.fields;
+    for (size_t g = 0; g < particles->group_count; g++)
+        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+            const size_t slot = slot_of(particles, &particles->groups[g], p);
+            if (!is_mass(simulation, particles, slot, frozen))
                 return false;
-    }
+            for (int f = 0; f < fields->count; f++) {
+                /* a step that ends a run leaves F, the histories of laws and the books of dissipation as they have
+                 * become */
+                const bool may_leave_its_range =
+                    f == MPM_FIELD_F || (f >= MPM_CORE_FIELDS && fields->row[f].owner != MPM_OWNER_USER);
+                if (!may_leave_its_range &&
+                    !is_finite(particles, &fields->row[f], mpm_snapshot_components(simulation, f), slot))
+                    return false;
+            }
+        }
     return true;
 }
 
 /* Are the parameters that vary within their ranges, and do they go together? Unlike a state, they never leave them. */
-static bool are_parameters(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+static bool are_parameters(const mpm_simulation *simulation, const mpm_particles *particles)
 {
-    const size_t size = simulation->settings.real_size;
-    size_t first = 0;
-    for (size_t g = 0; g < snapshot->groups; g++) {
-        const mpm_group group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
-        const mpm_material *material = &simulation->materials[group.material];
+    for (size_t g = 0; g < particles->group_count; g++) {
+        const mpm_group *group = &particles->groups[g];
+        const mpm_material *material = &simulation->materials[group->material];
         double values[MPM_LAW_PARAMETERS];
         memcpy(values, material->values, sizeof values);
-        for (size_t i = first; i < first + (size_t)group.count && material->varying; i++) {
+        for (int32_t p = 0; p < group->count && material->varying; p++) {
             for (int k = 0; k < material->varying; k++) {
                 const int f = mpm_parameters_field(&simulation->store.fields, material, k);
-                values[material->parameter[k]] = mpm_real_at(snapshot->field[f], i, size);
-                if (!mpm_field_allows(&simulation->store.fields.row[f], values[material->parameter[k]]))
+                const mpm_field *field = &simulation->store.fields.row[f];
+                values[material->parameter[k]] = value_at(particles, field, slot_of(particles, group, p), 0);
+                if (!mpm_field_allows(field, values[material->parameter[k]]))
                     return false;
             }
             if (mpm_laws_unfit(material->law, values))
                 return false;
         }
-        first += (size_t)group.count;
     }
     return true;
 }
@@ -329,6 +359,7 @@ static bool are_rows(const mpm_snapshot *snapshot, uint8_t *seen)
     return true;
 }
 
+/* Looks for a flaw in the arrays beside the fields. */
 static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
 {
     if (simulation->run.steps || simulation->store.next_id) {
@@ -340,14 +371,22 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
         return MPM_OUT_OF_MEMORY;
     *flaw = !is_clock(snapshot) ? "the clock or a counter is out of range"
             : !are_groups(simulation, snapshot) ? "groups of particles do not fit the domain or the materials"
-            : !isfinite(largest_drift(simulation, snapshot)) ? "a particle is not where its group is"
-            : !are_masses_and_motions(simulation, snapshot) ? "a mass, volume, velocity or its gradient is out of range"
-            : !are_parameters(simulation, snapshot) ? "a parameter of a particle is out of range"
             : !are_ids(snapshot) ? "numbers of particles do not ascend"
             : !are_rows(snapshot, seen) ? "rows of particles are missing or doubled"
             : NULL;
     mpm_memory_free(&simulation->run.allocator, seen);
     return *flaw ? MPM_BAD_STATE : MPM_OK;
+}
+
+/* Looks for a flaw in the fields. */
+static const char *find_flaw_of_fields(const mpm_simulation *simulation, const mpm_particles *particles, bool frozen,
+                                       double drift)
+{
+    return !isfinite(drift) ? "a particle is not where its group is"
+           : !are_masses_and_motions(simulation, particles, frozen)
+               ? "a mass, volume, velocity or its gradient is out of range"
+           : !are_parameters(simulation, particles) ? "a parameter of a particle is out of range"
+                                                    : NULL;
 }
 
 /* ---- restoring -------------------------------------------------------------------------------------------------- */
@@ -356,6 +395,7 @@ static mpm_status find_flaw(const mpm_simulation *simulation, const mpm_snapshot
 struct parts {
     mpm_particles particles;
     mpm_grid grid;
+    double drift; /* the largest of all particles, in cells */
 };
 
 static void free_parts(struct parts *parts)
@@ -364,7 +404,40 @@ static void free_parts(struct parts *parts)
     mpm_particles_clear(&parts->particles);
 }
 
-static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+/* Fills a field of the tiles, which are mapped; false: the source has failed. */
+static bool fill_field(const mpm_simulation *simulation, const mpm_particles *particles, int f,
+                       const mpm_snapshot_source *source)
+{
+    const mpm_field *field = &simulation->store.fields.row[f];
+    const size_t components = mpm_snapshot_components(simulation, f), particle_count = (size_t)particles->count;
+    size_t count = 0;
+    for (size_t first = 0; components && first < particle_count; first += count) {
+        const void *values = source->next(source->context, f, particle_count - first, &count);
+        if (!values)
+            return false;
+        copy_field(particles, field, components, first, count, (char *)values, true);
+    }
+    return true;
+}
+
+/* Fills the tiles, which are mapped, and checks them. */
+static mpm_status fill_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot,
+                                 const mpm_snapshot_source *source, mpm_particles *particles, struct parts *parts,
+                                 const char **flaw)
+{
+    for (size_t g = 0; g < particles->group_count; g++)
+        mpm_particles_pad(particles, &particles->groups[g]);
+    copy_rows(particles, snapshot->row, true);
+    for (int f = 0; f < simulation->store.fields.count; f++)
+        if (!fill_field(simulation, particles, f, source))
+            return MPM_BAD_STATE;
+    parts->drift = largest_drift(simulation, particles);
+    *flaw = find_flaw_of_fields(simulation, particles, snapshot->counters[FROZEN], parts->drift);
+    return *flaw ? MPM_BAD_STATE : MPM_OK;
+}
+
+static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot,
+                                const mpm_snapshot_source *source, struct parts *parts, const char **flaw)
 {
     mpm_particles *particles = &parts->particles;
     const int lanes = particles->lanes;
@@ -382,12 +455,9 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     if (mpm_particles_allocate(particles, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
     mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
-    for (size_t g = 0; g < particles->group_count; g++)
-        mpm_particles_pad(&mapped, &particles->groups[g]);
-    copy_fields(simulation, &mapped, snapshot, true);
-    copy_rows(&mapped, snapshot->row, true);
+    const mpm_status status = fill_particles(simulation, snapshot, source, &mapped, parts, flaw);
     mpm_particles_unmap(particles, 0, particles->columns);
-    return MPM_OK;
+    return status;
 }
 
 /* Makes room for rows and records. Unused room does no harm, so this may precede checks. */
@@ -418,7 +488,8 @@ static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapsho
                history->count * (size_t)mpm_history_length(history) * sizeof *history->records);
 }
 
-mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw)
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot,
+                                const mpm_snapshot_source *source, const char **flaw)
 {
     mpm_device *device = &simulation->backend->device;
     const mpm_settings *settings = &simulation->settings;
@@ -431,7 +502,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
         symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     mpm_status status = find_flaw(simulation, snapshot, flaw);
     if (!status)
-        status = lay_particles(simulation, snapshot, &parts);
+        status = lay_particles(simulation, snapshot, source, &parts, flaw);
     if (!status)
         status = make_room(simulation, snapshot);
     if (!status)
@@ -448,10 +519,9 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
     simulation->grid = parts.grid;
     restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
-    const double drift = largest_drift(simulation, snapshot);
-    if (drift > simulation->drift + ROUNDING) { /* no run leaves such a state */
-        simulation->drift = drift;
-        simulation->binning_due |= drift > 1;
+    if (parts.drift > simulation->drift + ROUNDING) { /* no run leaves such a state */
+        simulation->drift = parts.drift;
+        simulation->binning_due |= parts.drift > 1;
     }
     for (size_t k = 0; k < simulation->boundary.count; k++) {
         memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));

@@ -2,7 +2,8 @@
  *
  * A snapshot: the complete state of a simulation besides its settings, materials and colliders, as plain arrays. A
  * restored simulation continues with the same bits. Particles are in the order of the tiles (by group, then by cell),
- * without padding, so that a snapshot is valid for any instruction set.
+ * without padding, so that a snapshot is valid for any instruction set. The fields of particles, by far the most of it,
+ * come and go in pieces, so that they need not be in memory twice.
  */
 #pragma once
 #include "mpm/simulation.h"
@@ -17,13 +18,20 @@ typedef struct mpm_snapshot {
     double *numbers;                    /* the clock, see mpm_snapshot_number */
     int64_t *counters;                  /* see mpm_snapshot_counter */
     int32_t *group;                     /* [groups][MPM_SNAPSHOT_GROUP] */
-    void *field[MPM_MOST_FIELDS];       /* reals of the rows of the field table, [particles][components]; positions in
-                                         * cells from the first node of the group's block, J as the first number of F */
     int32_t *row;                       /* [particles] */
     int64_t *id;                        /* [row] */
     double *history;                    /* [records][mpm_history_length] */
     double *books;                      /* [collider][MPM_SNAPSHOT_BOOK] since the last record */
 } mpm_snapshot;
+
+/** Where the fields of a snapshot come from: reals, [particles][components]; positions in cells from the first node of
+ *  the group's block, J as the first number of F. */
+typedef struct mpm_snapshot_source {
+    /** Gives the next particles of row `field` of the field table, `*count` of them, at least 1 and at most `most`.
+     *  They are read before the next call. NULL: it cannot. */
+    const void *(*next)(void *context, int field, size_t most, size_t *count);
+    void *context;
+} mpm_snapshot_source;
 
 /** Names of the entries of `numbers` and of `counters`; NULL beyond the last. */
 const char *mpm_snapshot_number(int index);
@@ -38,7 +46,11 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
 /** Fills the arrays, which have the sizes from mpm_snapshot_measure. The simulation must be up to date. */
 void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
 
+/** Copies row `field` of the field table for `count` particles from number `first` on, both within their number. */
+void mpm_snapshot_take_field(const mpm_simulation *simulation, int field, size_t first, size_t count, void *out);
+
 /** Restores a snapshot in a new simulation of the same settings, materials and colliders, without particles or steps.
- *  Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if the snapshot does not fit, and `*flaw` says why. On error
- *  nothing has changed. */
-mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot, const char **flaw);
+ *  Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_STATE if the snapshot does not fit, and `*flaw` says why, or is
+ *  NULL where the source has failed. On error nothing has changed. */
+mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot,
+                                const mpm_snapshot_source *source, const char **flaw);

@@ -259,11 +259,17 @@ static PyObject *step_forced(PyObject *self, PyObject *args)
 }
 
 /* Holds and releases in one call: Ctrl-C could come between a separate `hold` and the `try` after it. */
-static PyObject *hold(PyObject *self, PyObject *pieces)
+static PyObject *hold(PyObject *self, PyObject *args)
 {
+    PyObject *pieces;
+    int again = false;
+    if (!PyArg_ParseTuple(args, "O|p", &pieces, &again))
+        return NULL;
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
+    if (core->held && again)
+        return PyObject_CallNoArgs(pieces);
     if (core->held) {
         PyErr_SetString(mpm_python_state(Py_TYPE(self))->busy_error,
                         "the simulation is being run: wait for the run to end");
@@ -510,7 +516,7 @@ static PyMethodDef methods[] = {
      "pause [s], by so many steps at most"},
     {"step_forced", step_forced, METH_VARARGS,
      "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
-    {"hold", hold, METH_O, "Calls pieces(); meanwhile calls from other threads raise BusyError."},
+    {"hold", hold, METH_VARARGS, "hold(pieces, again=False): calls pieces(), and keeps other threads out"},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
     {"field", field, METH_O, "field(name) -> Field"},

@@ -50,5 +50,6 @@ PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
 PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
 
 /** Methods `snapshot` and `restore` of a simulation of the Material Point Method, likewise. */
-PyObject *mpm_python_snapshot(PyObject *self, PyObject *unused);
+PyObject *mpm_python_snapshot(PyObject *self, PyObject *args);
+PyObject *mpm_python_snapshot_rows(PyObject *self, PyObject *args);
 PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);

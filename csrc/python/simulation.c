@@ -225,7 +225,8 @@ static PyMethodDef methods[] = {
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
      "the body follow in further calls, and all are there after the last one, whose `left` is 0"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
-    {"snapshot", mpm_python_snapshot, METH_NOARGS, "The complete state as a dict of bytes."},
+    {"snapshot", mpm_python_snapshot, METH_VARARGS, "snapshot(fields=True): the complete state as a dict of bytes"},
+    {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"},
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"set_form", set_form, METH_VARARGS,
      "set_form(material, nodes, numbers, reference, points, mass, own): what of a rigid body never changes"},

@@ -8,11 +8,12 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 from mpm.base.interrupts import undisturbed
 from mpm.errors import FileFormatError
 
-__all__ = ["Replacement", "check", "permissions", "read", "renamed", "replace"]
+__all__ = ["Part", "Replacement", "check", "opened", "permissions", "read", "renamed", "replace"]
 
 
 def replace(path: str | bytes, pieces: Iterable[bytes | memoryview]) -> None:
@@ -125,7 +126,24 @@ def permissions(path: str | os.PathLike[str]) -> int | None:
 
 
 def read(path: str | bytes) -> bytes:
-    """All bytes of a regular file.
+    """All bytes of a regular file; errors as in `opened`."""
+    with opened(path) as (size, part):
+        data = part(0, size)
+        if part(size, 1, short=True):
+            raise FileFormatError("has changed while it was read")
+        return data
+
+
+class Part(Protocol):
+    """Reads bytes of an open file."""
+
+    def __call__(self, first: int, count: int, /, *, short: bool = False) -> bytes:
+        """`count` bytes from `first` on; where the file ends, fewer if they may be `short`, or a FileFormatError."""
+
+
+@contextlib.contextmanager
+def opened(path: str | bytes) -> Iterator[tuple[int, Part]]:
+    """The size of a regular file, and a function that reads parts of it.
 
     Raises
     ------
@@ -139,10 +157,15 @@ def read(path: str | bytes) -> bytes:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError("is not a regular file")
-        data = stream.read(status.st_size)
-        if len(data) != status.st_size or stream.read(1):
-            raise FileFormatError("has changed while it was read")
-        return data
+
+        def part(first: int, count: int, /, *, short: bool = False) -> bytes:
+            stream.seek(first)
+            data = stream.read(count)
+            if len(data) != count and not short:
+                raise FileFormatError("has changed while it was read")
+            return data
+
+        yield status.st_size, part
 
 
 def _synchronize(folder: Path) -> None:

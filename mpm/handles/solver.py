@@ -331,7 +331,7 @@ class Solver(SolverBase, abstract=True):
 
     def __copy__(self) -> Self:
         """A deep copy: two simulations share no state."""
-        return self._of(self._snapshot(), self._threads)
+        return self._with_snapshot(lambda kept: self._of(kept, self._threads))
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self.__copy__()

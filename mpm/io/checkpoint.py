@@ -9,9 +9,10 @@ from typing import Any
 
 from mpm import config
 from mpm.base import _check, files, paths
+from mpm.base.streamed import Given
 from mpm.errors import FileFormatError
 from mpm.io import container
-from mpm.io.description import Lost, understood
+from mpm.io.description import Lost, Tree, understood
 from mpm.materials import UserLaw
 from mpm.scene.scene import BodyForce
 from mpm.solver.keeping import OWN, SOLVERS, Keepable
@@ -21,7 +22,8 @@ __all__ = ["dumps", "load", "loads", "save"]
 
 def save(solver: Keepable, path: str | os.PathLike[str]) -> None:
     """See `Solver.save`."""
-    files.replace(_named(path), pieces(solver))
+    name = _named(path)
+    solver._with_snapshot(lambda kept: files.replace(name, _pieces(solver, kept)))
 
 
 @_check.options
@@ -72,7 +74,8 @@ def load(
     if not (body_force is None or callable(body_force)):
         raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
     try:
-        return loads(files.read(name), threads, body_force, _laws(laws))
+        with files.opened(name) as (size, part):
+            return _made(*container.read(size, part), threads, body_force, _laws(laws))
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
 
@@ -85,12 +88,12 @@ def _named(path: object) -> str:
 
 def dumps(solver: Keepable) -> bytes:
     """The bytes of a checkpoint."""
-    return b"".join(pieces(solver))
+    return solver._with_snapshot(lambda kept: b"".join(_pieces(solver, kept)))
 
 
-def pieces(solver: Keepable) -> Iterator[bytes | memoryview]:
+def _pieces(solver: Keepable, kept: Any) -> Iterator[bytes | memoryview]:
     """The bytes of a checkpoint, piece by piece."""
-    tree, arrays = solver._format().describe(solver._snapshot())
+    tree, arrays = solver._format().describe(kept)
     return container.pack({"kind": solver._kind, **tree}, arrays)
 
 
@@ -142,8 +145,18 @@ def loads(
     laws: Mapping[str, UserLaw] | None = None,
 ) -> Any:
     """The solver of which these are the bytes."""
-    tree, arrays = container.unpack(data)
-    _bring_back(tree, laws or {})
+    return _made(*container.unpack(data), threads, body_force, laws or {})
+
+
+def _made(
+    tree: Tree,
+    arrays: Mapping[str, Given],
+    threads: int | None,
+    body_force: BodyForce | None,
+    laws: Mapping[str, UserLaw],
+) -> Any:
+    """The solver that a container holds."""
+    _bring_back(tree, laws)
     if (kind := tree.get("kind")) in [*OWN]:
         importlib.import_module(OWN[kind])
     if kind not in [*SOLVERS]:

@@ -14,13 +14,14 @@ import hashlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Never, TypeVar
+from typing import Any, Never, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm import materials, motion, shapes
 from mpm.base import _check
+from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
 from mpm.materials.varying import Varying
@@ -30,11 +31,12 @@ from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
 from mpm.solver import changes
-from mpm.solver.keeping import Arrays, Tree
+from mpm.solver.keeping import Tree
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
 
 T = TypeVar("T")
+Arrays: TypeAlias = dict[str, Array]
 
 INLINE = 32  # longer arrays are kept outside the text
 DTYPES = ("float64", "float32", "int64", "int32", "uint64", "uint32", "uint8")

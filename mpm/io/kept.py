@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base.fieldtable import KNOWN
+from mpm.base.streamed import Given, whole
 from mpm.io.description import Arrays, Reader, Tree, Writer, mapping
 from mpm.scene.scene import Scene
 
@@ -49,16 +50,17 @@ class Places:
     metres: Array
 
 
-def describe(kept: Kept) -> tuple[Tree, Arrays]:
+def describe(kept: Kept) -> tuple[Tree, dict[str, Given]]:
     """See `mpm.solver.keeping.Format.describe`."""
     writer = Writer()
     return {"scene": writer.scene(kept.scene), "numbers": kept.numbers}, joined(writer.arrays, kept.arrays)
 
 
-def restore(tree: Tree, arrays: Arrays) -> Kept:
+def restore(tree: Tree, arrays: Mapping[str, Given]) -> Kept:
     """See `mpm.solver.keeping.Format.restore`."""
     described, state = parted(arrays)
-    return Kept(Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers"), state)
+    scene, numbers = Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers")
+    return Kept(scene, numbers, {name: whole(array) for name, array in state.items()})
 
 
 def quantities(kept: Kept) -> dict[str, Any]:
@@ -78,22 +80,22 @@ def quantities(kept: Kept) -> dict[str, Any]:
     return found
 
 
-def joined(described: Arrays, state: Arrays) -> Arrays:
+def joined(described: Arrays, state: Mapping[str, Given]) -> dict[str, Given]:
     """The arrays of a description and those of a state, under names that tell them apart."""
     return {**described, **{STATE + name: array for name, array in state.items()}}
 
 
-def parted(arrays: Mapping[str, Array]) -> tuple[Arrays, Arrays]:
-    """The arrays of a description, and those of a state."""
+def parted(arrays: Mapping[str, Given]) -> tuple[Arrays, dict[str, Given]]:
+    """The arrays of a description, and those of a state, which may come in pieces."""
     state = {name.removeprefix(STATE): array for name, array in arrays.items() if name.startswith(STATE)}
-    return {name: array for name, array in arrays.items() if not name.startswith(STATE)}, state
+    return {name: whole(array) for name, array in arrays.items() if not name.startswith(STATE)}, state
 
 
-def leaves(tree: Any, name: str, arrays: Arrays) -> Iterator[tuple[str, Any]]:
+def leaves(tree: Any, name: str, arrays: Mapping[str, Given]) -> Iterator[tuple[str, Any]]:
     """The numbers, strings and arrays of a description, with names such as ``scene.bodies[0].name``."""
     if isinstance(tree, Mapping):
         if tree.keys() == {"array"}:
-            yield name, arrays[tree["array"]]
+            yield name, whole(arrays[tree["array"]])
             return
         for key, entry in tree.items():
             yield from leaves(entry, f"{name}.{key}" if name else key, arrays)

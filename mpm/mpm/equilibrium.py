@@ -25,6 +25,7 @@ from mpm._core import ConvergenceError, EscapeError, InstabilityError
 from mpm._core import Simulation as Core
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.base.streamed import whole
 from mpm.materials.laws import Material
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Snapshot, fill
@@ -223,7 +224,7 @@ class _Search:
         place(core, kept.colliders, held=self.time)
         arrays = dict(kept.arrays)
         for name in ("v", "C", "books"):
-            arrays[name] = np.zeros_like(arrays[name])
+            arrays[name] = np.zeros_like(whole(arrays[name]))
         arrays["history"] = np.zeros((0, sum(width for _, width in core.history_names())))
         fill(
             core,

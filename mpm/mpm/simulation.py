@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -40,7 +40,7 @@ from mpm.scene.colliders import (
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.shapes import Shape
 from mpm.solver.checkup import GridLooks
-from mpm.solver.keeping import Format
+from mpm.solver.keeping import Format, T
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
@@ -472,7 +472,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         fill(self._core, kept)
         return self
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self, *, streamed: bool = False) -> Snapshot:
         return Snapshot(
             scene=copy.copy(self._scene),
             numerics=self._numerics,
@@ -482,8 +482,13 @@ class Simulation(Populated, Solver, kind="simulation"):
             colliders=tuple(placed.prepared for placed in self._colliders),
             fields=fields_of(self._core),
             forms=dict(self._forms),
-            arrays=arrays_of(self._core, self.dimension, self.dtype),
+            arrays=arrays_of(self._core, self.dimension, self.dtype, streamed=streamed),
         )
+
+    def _with_snapshot(self, use: Callable[[Snapshot], T], /) -> T:
+        done: list[T] = []
+        self._core.hold(lambda: done.append(use(self._snapshot(streamed=True))), True)
+        return done[0]
 
     @staticmethod
     def _format() -> Format:

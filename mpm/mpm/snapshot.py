@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mpm import _core
 from mpm.base import fieldtable
+from mpm.base.streamed import PIECE, Array, Given, Streamed, pieces, whole
 from mpm.materials.laws import Material
 from mpm.mpm.numerics import Numerics
 from mpm.mpm.rigidforms import Form
@@ -19,8 +20,6 @@ from mpm.scene.scene import Body, Scene
 from mpm.solver.populated import Gone
 
 __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Snapshot:
     """A simulation without its threads, views and scratch.
 
     `fields` are those that users have added. `arrays` are those of the core, see ``csrc/mpm/snapshot.h``:
-    particles in the order in which they are kept.
+    particles in the order in which they are kept. Their fields may come in pieces.
     """
 
     scene: Scene
@@ -55,7 +54,7 @@ class Snapshot:
     colliders: tuple[Prepared, ...]
     fields: tuple[fieldtable.Row, ...]
     forms: dict[int, Form]  # of rigid bodies, by the index of the material
-    arrays: dict[str, Array]
+    arrays: Mapping[str, Given]
 
 
 def _layout(
@@ -87,9 +86,15 @@ def fields_of(core: _core.Simulation) -> tuple[fieldtable.Row, ...]:
     return tuple(row for row in core.fields() if row["owner"] == "user")
 
 
-def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, Array]:
-    """The arrays of the core, after reading in what was written through views."""
-    given = core.snapshot()
+def arrays_of(
+    core: _core.Simulation, dimension: int, dtype: str, *, streamed: bool = False
+) -> dict[str, Given]:
+    """The arrays of the core, after reading in what was written through views.
+
+    If `streamed`, fields come in pieces, which are copied when they are asked for; the caller holds the core until
+    then.
+    """
+    given = core.snapshot(not streamed)
     width = sum(columns for _, columns in core.history_names())
     counts = (
         len(given["groups"]) // (4 * _core.GROUP_COLUMNS),
@@ -98,13 +103,28 @@ def arrays_of(core: _core.Simulation, dimension: int, dtype: str) -> dict[str, A
     )
     return {
         name: np.frombuffer(given[name], dtype=kind).reshape(shape)
+        if name in given
+        else _field(core, name, np.dtype(kind), shape)
         for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
     }
 
 
+def _field(core: _core.Simulation, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Streamed:
+    """A field that the core copies piece by piece."""
+    n, *row = shape
+    step = max(1, PIECE // (dtype.itemsize * math.prod(row)))
+
+    def copied() -> Iterator[Array]:
+        for first in range(0, n, step):
+            count = min(step, n - first)
+            yield np.frombuffer(core.snapshot_rows(name, first, count), dtype=dtype).reshape(count, *row)
+
+    return Streamed(dtype, shape, copied)
+
+
 def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[bytes]:
     """What of the core decides how a run continues: not what was recorded, nor the counters of its health."""
-    arrays = arrays_of(core, dimension, dtype)
+    arrays = {name: whole(array) for name, array in arrays_of(core, dimension, dtype).items()}
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         clock = zip(names, arrays.pop(kind).tolist(), strict=True)
         yield repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
@@ -124,7 +144,7 @@ def fill(core: _core.Simulation, kept: Snapshot) -> None:
     restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)
 
 
-def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: dict[str, Array]) -> None:
+def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: Mapping[str, Given]) -> None:
     """Hand arrays to a new core.
 
     Raises
@@ -133,13 +153,22 @@ def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: dict[str
         They are not those of such a simulation.
     """
     for name in ("groups", "id", "history"):
-        if name not in arrays or not arrays[name].ndim:
+        if name not in arrays or not arrays[name].shape:
             raise ValueError(f"{name} is missing")
-    counts = len(arrays["groups"]), len(arrays["id"]), len(arrays["history"])
+    groups, particles, records = (arrays[name].shape[0] for name in ("groups", "id", "history"))
+    counts = groups, particles, records
     expected = _layout(core, dimension, dtype, counts)
     if arrays.keys() != expected.keys():
         raise ValueError(f"the state has the arrays {', '.join(arrays)}, not {', '.join(expected)}")
     for name, (kind, shape) in expected.items():
         if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
             raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}")
-    core.restore({name: np.require(array, requirements=["C", "A"]) for name, array in arrays.items()})
+    fields = {row["name"] for row in core.fields() if row["kept"]}
+    core.restore(
+        {
+            name: (np.require(piece, requirements=["C", "A"]) for piece in pieces(array))
+            if isinstance(array, Streamed) and name in fields
+            else np.require(whole(array), requirements=["C", "A"])
+            for name, array in arrays.items()
+        }
+    )

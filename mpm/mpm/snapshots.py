@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from mpm import _core
 from mpm.base import _check, fieldtable
+from mpm.base.streamed import Given, whole
 from mpm.io import generators, kept
-from mpm.io.description import Arrays, Reader, Tree, Writer, listing, mapping
+from mpm.io.description import Reader, Tree, Writer, listing, mapping
 from mpm.materials.laws import Material
 from mpm.mpm import numerics
 from mpm.mpm.rigidforms import NUMBERS, Form
@@ -29,13 +30,13 @@ FORM_ARRAYS = ("nodes", "numbers", "reference", "points", "own")
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
 
 
-def describe(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+def describe(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
     """See `mpm.solver.keeping.Format.describe`."""
     generators.check(snapshot.rng)
     return _described(snapshot)
 
 
-def _described(snapshot: Snapshot) -> tuple[Tree, Arrays]:
+def _described(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
     writer = Writer()
     bodies, colliders = snapshot.scene.bodies, snapshot.scene.colliders
     numbers, counters = _core.snapshot_names()
@@ -88,7 +89,7 @@ def _index(thing: Any, things: tuple[Any, ...], describe: Any) -> Any:
     return places[0] if places else describe(thing)
 
 
-def restore(tree: Tree, arrays: Arrays) -> Snapshot:
+def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
     """See `mpm.solver.keeping.Format.restore`."""
     described, state = kept.parted(arrays)
     reader = Reader(described)
@@ -103,7 +104,7 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
         numerics=numerics.Numerics.restored(scene, options),
         rng=generators.restore(tree["rng"], reader),
         materials=materials,
-        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials, state["id"])),
+        parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials, whole(state["id"]))),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
@@ -111,10 +112,10 @@ def restore(tree: Tree, arrays: Arrays) -> Snapshot:
     )
 
 
-def _state(clock: Tree, state: Arrays) -> Arrays:
+def _state(clock: Tree, state: dict[str, Given]) -> dict[str, Given]:
     """The arrays of the core; entries of its clock that an older version did not have are 0."""
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
-        given = dict(zip(listing(clock[kind], kind), state[kind].tolist(), strict=True))
+        given = dict(zip(listing(clock[kind], kind), whole(state[kind]).tolist(), strict=True))
         if not given.keys() <= set(names):
             raise ValueError(f"{kind} has entries that this version does not know")
         state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
@@ -222,13 +223,14 @@ def quantities(snapshot: Snapshot) -> dict[str, Any]:
     found = dict(kept.leaves(tree, "", arrays))
     found.update(_particles(snapshot))
     for kind, names in clock.items():
-        found.update(zip(names, snapshot.arrays[kind].tolist(), strict=True))
+        found.update(zip(names, whole(snapshot.arrays[kind]).tolist(), strict=True))
     found["history"], found["impulses"] = snapshot.arrays["history"], snapshot.arrays["books"]
     return found
 
 
 def _particles(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
-    arrays, chosen, d = snapshot.arrays, snapshot.numerics, snapshot.scene.dimension
+    arrays = {name: whole(array) for name, array in snapshot.arrays.items()}
+    chosen, d = snapshot.numerics, snapshot.scene.dimension
     row, groups = arrays["row"], arrays["groups"]
     by_row = np.argsort(row)
     counts = groups[:, 4]

@@ -53,8 +53,9 @@ class Core(Protocol):
         """One step with the accelerations (n, d), float64 [m/s2], to the time `end` [s] at most: for scenes with a body
         force alone."""
 
-    def hold(self, pieces: Callable[[], object]) -> None:
-        """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`."""
+    def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
+        """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`. Within
+        such a call a further one raises it, too, unless `again`."""
 
     def fields(self) -> list[Row]:
         """The table of fields, ``x`` first."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
-import numpy.typing as npt
+from mpm.base.streamed import Given
 
 Tree: TypeAlias = dict[str, Any]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+T = TypeVar("T")
 
 
 class Format(Protocol):
     """How files and comparisons see the snapshots of one kind of solver: the only list of what is in them."""
 
-    def describe(self, kept: Any, /) -> tuple[Tree, Arrays]:
+    def describe(self, kept: Any, /) -> tuple[Tree, Mapping[str, Given]]:
         """Everything in a snapshot; a TypeError if a file cannot keep it."""
 
-    def restore(self, tree: Tree, arrays: Arrays, /) -> Any:
+    def restore(self, tree: Tree, arrays: Mapping[str, Given], /) -> Any:
         """The snapshot again; a ValueError, TypeError or KeyError if it makes no sense."""
 
     def quantities(self, kept: Any, /) -> dict[str, Any]:
@@ -34,6 +35,9 @@ class Keepable(Protocol):
 
     def _snapshot(self) -> Any:
         """The complete state of the solver, except for its threads."""
+
+    def _with_snapshot(self, use: Callable[[Any], T], /) -> T:
+        """What `use` returns for a snapshot that holds for this call alone: its arrays may come in pieces."""
 
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 import numpy as np
@@ -32,7 +32,7 @@ from mpm.scene.colliders import (
 )
 from mpm.scene.scene import Scene
 from mpm.solver import derived, totals
-from mpm.solver.keeping import SOLVERS, Format
+from mpm.solver.keeping import SOLVERS, Format, T
 from mpm.solver.particles import Copies, Particles
 from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
@@ -128,6 +128,10 @@ class SolverBase(Run, Collides):
     def _snapshot(self) -> Any:
         """The complete state, except for the threads, after reading in views."""
         raise NotImplementedError
+
+    def _with_snapshot(self, use: Callable[[Any], T], /) -> T:
+        """What `use` returns for a snapshot that holds for this call alone: its arrays may come in pieces."""
+        return use(self._snapshot())
 
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:

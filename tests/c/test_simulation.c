@@ -153,6 +153,8 @@ struct state {
     size_t bytes;
     unsigned char *data;
     mpm_snapshot snapshot;
+    char *field[MPM_MOST_FIELDS];
+    size_t size[MPM_MOST_FIELDS]; /* of a particle */
 };
 
 static void *take_array(struct state *state, size_t count, size_t size)
@@ -178,9 +180,10 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->id = take_array(state, s->particles, sizeof *s->id);
     s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
     s->books = take_array(state, simulation->boundary.count * MPM_SNAPSHOT_BOOK, sizeof *s->books);
-    for (int f = 0; f < simulation->store.fields.count; f++)
-        s->field[f] = take_array(state, s->particles * mpm_snapshot_components(simulation, f),
-                                 simulation->settings.real_size);
+    for (int f = 0; f < simulation->store.fields.count; f++) {
+        state->size[f] = mpm_snapshot_components(simulation, f) * simulation->settings.real_size;
+        state->field[f] = take_array(state, s->particles, state->size[f]);
+    }
     s->group = take_array(state, s->groups * MPM_SNAPSHOT_GROUP, sizeof *s->group);
     s->row = take_array(state, s->particles, sizeof *s->row);
 }
@@ -193,7 +196,23 @@ static struct state state_of(const mpm_simulation *simulation)
     assert(state.data);
     lay_out(simulation, &state);
     mpm_snapshot_take(simulation, &state.snapshot);
+    for (int f = 0; f < simulation->store.fields.count; f++)
+        if (state.size[f])
+            mpm_snapshot_take_field(simulation, f, 0, state.snapshot.particles, state.field[f]);
     return state;
+}
+
+/* See mpm_snapshot_source: pieces of a few particles, which begin and end within groups. */
+static const void *next_particles(void *context, int field, size_t most, size_t *count)
+{
+    const struct state *state = context;
+    *count = most < 7 ? most : 7;
+    return state->field[field] + (state->snapshot.particles - most) * state->size[field];
+}
+
+static const void *no_particles(void *context, int field, size_t most, size_t *count)
+{
+    return field == MPM_FIELD_MASS ? NULL : next_particles(context, field, most, count);
 }
 
 /* Continues in a simulation made from a snapshot. `used` counts refusals, see ATTEMPT. */
@@ -204,6 +223,7 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
     struct state before = state_of(from);
     mpm_simulation *simulation;
     const char *flaw;
+    const mpm_snapshot_source source = {next_particles, &before}, broken = {no_particles, &before};
     ATTEMPT(mpm_simulation_new(&simulation, allocator, settings));
     ATTEMPT(add_collider(simulation, settings->dim));
     for (int law = 0; law < MPM_LAW_COUNT; law++) {
@@ -212,8 +232,10 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
             continue;
         ATTEMPT(mpm_run_add_material(&simulation->run, &material));
     }
-    ATTEMPT(mpm_snapshot_restore(simulation, &before.snapshot, &flaw));
-    assert(mpm_snapshot_restore(simulation, &before.snapshot, &flaw) == MPM_BAD_STATE && flaw); /* no longer new */
+    const mpm_status status = mpm_snapshot_restore(simulation, &before.snapshot, &broken, &flaw);
+    assert((status == MPM_BAD_STATE || status == MPM_OUT_OF_MEMORY) && !flaw); /* and nothing has changed */
+    ATTEMPT(mpm_snapshot_restore(simulation, &before.snapshot, &source, &flaw));
+    assert(mpm_snapshot_restore(simulation, &before.snapshot, &source, &flaw) == MPM_BAD_STATE && flaw); /* not new */
     struct state after = state_of(simulation);
     assert(after.bytes == before.bytes && !memcmp(before.data, after.data, before.bytes));
     free(before.data), free(after.data);
