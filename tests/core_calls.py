@@ -313,6 +313,13 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
         "step": (whole(2), number(INF)),
         "run": (number(1e-3), number(INF), whole(2)),
         "step_forced": (array(np.zeros((N, 2))), number(1.0)),
+        "add_load": (text("push"),),
+        "step_loaded": (
+            array(np.zeros((N, 2)), or_none=True),
+            *(Kind(None, (1, "ab", np.zeros(3), np.zeros((N, 3), np.int32))) for _ in range(4)),
+            *(Kind(None, (1, "ab", np.zeros((2, 3, 1)), np.ones(N, np.int32))) for _ in range(2)),
+            number(1.0),
+        ),
         "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)), flag()),
         "field": (text("v"),),
         "add_field": (text("heat"), text("K"), text("scalar"), number(0.0)),

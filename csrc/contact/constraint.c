@@ -89,6 +89,9 @@ void mpm_constraint_fix(mpm_held_node *node, int dim)
     node->directions = 0;
     memset(node->push, 0, sizeof node->push);
     for (int c = 0; c < node->contacts; c++)
+        if (node->contact[c].collider <= MPM_HELD_BY_REGION)
+            hold_normal(node, dim, c);
+    for (int c = 0; c < node->contacts; c++)
         if (is_sticky_wall(&node->contact[c]))
             hold_all(node, dim, c);
     for (int c = 0; c < node->contacts; c++)

@@ -49,8 +49,8 @@ static inline double mpm_constraint_rounding(bool is_float)
 /** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_HELD_CONTACTS of them. */
 void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3]);
 
-/** Finds the directions that the active contacts hold: all of those that are sticky walls, then the normals of the
- *  others, then what else sticks. */
+/** Finds the directions that the active contacts hold: those of held regions, all of those that are sticky walls, then
+ *  the normals of the others, then what else sticks. */
 void mpm_constraint_fix(mpm_held_node *node, int dim);
 
 /** Removes the held directions from a vector. */

@@ -30,6 +30,7 @@
 
 enum {
     MPM_HELD_BY_WALL = -1,
+    MPM_HELD_BY_REGION = -2, /* less the index of its load */
     MPM_MOST_CONTACTS = MPM_MOST_HOLDERS + 6 /* of a point */
 };
 
@@ -39,7 +40,7 @@ typedef struct mpm_held_contact {
     double across[3];             /* impulse across planes of symmetry per normal impulse: mirrors balance it */
     double friction;
     mpm_contact contact; /* MPM_STICKY, MPM_SLIP or MPM_SEPARATE */
-    int32_t collider;    /* index, or MPM_HELD_BY_WALL */
+    int32_t collider;    /* index, MPM_HELD_BY_WALL, or MPM_HELD_BY_REGION or less */
     bool active, sticks; /* does it hold its normal? all directions? */
     double push[3];      /* friction impulse on the material [N s] */
     double impulse[3];   /* of the contact on the material, friction included [N s] */

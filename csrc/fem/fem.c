@@ -148,10 +148,11 @@ mpm_run *mpm_fem_get_run(mpm_fem *fem)
 static double *numbers(void *self, int index, size_t *count)
 {
     mpm_fem *fem = self;
+    const size_t loads = fem->run.loads.count;
     double *spans[] = {&fem->run.natural_dt, &fem->approach, fem->books.body_impulse, fem->books.wall_impulse,
-                       fem->own.damping_impulse};
-    static const size_t counts[] = {1, 1, 3, 3, 3};
-    if ((size_t)index >= sizeof counts / sizeof *counts)
+                       fem->own.damping_impulse, loads ? fem->run.loads.books->impulse : NULL};
+    const size_t counts[] = {1, 1, 3, 3, 3, MPM_LOAD_BOOK * loads};
+    if ((size_t)index >= sizeof counts / sizeof *counts || !counts[index])
         return NULL;
     *count = counts[index];
     return spans[index];
@@ -377,7 +378,7 @@ static const mpm_method method = {
     .row = "node", .size = "spacing", .reasons = reasons,
     .counters = counters, .refused = MPM_FEM_HEALTH_REFUSED, .phases = phases, .section = mpm_fem_totals_section,
     .free = free_fem,
-    .add_material = add_material, .materials = materials, .add_collider = add_collider, .alter = alter,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
     .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 2 /* natural_dt and approach */,
     .refresh = mpm_fem_step_refresh, .plan = mpm_fem_step_plan, .bound = bound_alone,
     .attempt = mpm_fem_step_attempt, .may_retry = mpm_fem_step_may_retry, .report = mpm_fem_step_report,

@@ -96,6 +96,26 @@ static double find_near(const mpm_fem *fem, ptrdiff_t first, ptrdiff_t end, doub
     return mpm_collider_find_near(fem->boundary.colliders, fem->boundary.count, centre, radius, dt, books);
 }
 
+/* Adds the regions that hold a node; the last one wins. */
+static void find_holds(const mpm_fem *fem, ptrdiff_t row, const double v[3], mpm_held_node *node)
+{
+    const mpm_forcing *forcing = &fem->run.forcing;
+    const int dim = fem->settings.dim;
+    if (!forcing->holds || !forcing->holds[row])
+        return;
+    for (int a = 0; a < dim; a++)
+        for (int k = (int)fem->run.loads.count - 1; k >= 0; k--) {
+            const double speed = forcing->velocity[k * dim + a];
+            if (!(forcing->holds[row] >> k & 1) || isnan(speed))
+                continue;
+            mpm_held_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - k};
+            contact.normal[a] = 1;
+            contact.surface[a] = speed;
+            mpm_constraint_add(node, &contact, v);
+            break;
+        }
+}
+
 /* The contacts of a node, with its velocity after gravity. */
 static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
                                    const mpm_collider_book *books)
@@ -106,15 +126,19 @@ static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt,
     mpm_faces faces = {.walls = fem->boundary.walls};
     double x[3] = {0}, v[3] = {0};
     for (int a = 0; a < fem->settings.dim; a++) {
-        const double b = fem->run.body_force ? fem->run.body_force[row * fem->settings.dim + a] : 0;
+        const double b = fem->run.forcing.body_force ? fem->run.forcing.body_force[row * fem->settings.dim + a] : 0;
         x[a] = number_at(fem->store.rows[MPM_FEM_X], row, a, fem);
         v[a] = number_at(fem->store.rows[MPM_FEM_V], row, a, fem) + dt * (fem->settings.gravity[a] + b);
         faces.lower[a] = fem->settings.lower[a];
         faces.upper[a] = fem->settings.upper[a];
         faces.held |= (x[a] <= faces.lower[a] ? 1u : 0) << 2 * a | (x[a] >= faces.upper[a] ? 1u : 0) << (2 * a + 1);
     }
-    if (!near && !faces.held)
+    find_holds(fem, row, v, &node);
+    if ((!near && !faces.held) || node.contacts == fem->settings.dim) {
+        if (node.contacts)
+            mpm_constraint_fix(&node, fem->settings.dim);
         return node;
+    }
     const int count =
         mpm_contacts_find(fem->boundary.colliders, near ? fem->boundary.count : 0, x, books, &faces,
                           fem->boundary.dx, contacts);
@@ -215,7 +239,7 @@ static struct solve describe(mpm_fem *fem, double dt)
     struct solve solve = {
         .fem = fem,
         .pass = {.mesh = &fem->mesh, .dt = dt, .drag = settings->damping[0], .inertia = 1 + dt * settings->damping[0],
-                 .stiffness = dt * dt + dt * settings->damping[1], .body_force = fem->run.body_force,
+                 .stiffness = dt * dt + dt * settings->damping[1], .body_force = fem->run.forcing.body_force,
                  .position = fem->store.rows[MPM_FEM_X], .v = fem->store.rows[MPM_FEM_V],
                  .mass = fem->store.rows[MPM_FEM_MASS], .force = fem->force, .copies = fem->copies,
                  .held = solver->held, .held_first = solver->held_first, .w = solver->vector[0], .r = solver->vector[1],
@@ -290,6 +314,8 @@ static void report(struct solve *solve, double collider_speed, struct fem_motion
         motion->drag[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, drag[a]);
     }
     motion->approach = collider_speed >= 0 ? motion->speed + collider_speed : 0;
+    for (size_t k = 0; k < fem->run.loads.count; k++)
+        memset(fem->run.loads.impulse[k], 0, sizeof fem->run.loads.impulse[k]);
     for (int32_t k = 0; k < fem->solver.held_first[fem->chunks]; k++) {
         const mpm_held_node *node = &fem->solver.held[k];
         double x[3] = {0};
@@ -300,7 +326,9 @@ static void report(struct solve *solve, double collider_speed, struct fem_motion
             const size_t at = (size_t)(node->node / MPM_FEM_CHUNK) * fem->boundary.count;
             for (int a = 0; a < 3 && contact->collider == MPM_HELD_BY_WALL; a++)
                 motion->wall_impulse[a] += contact->impulse[a];
-            if (contact->collider != MPM_HELD_BY_WALL)
+            for (int a = 0; a < 3 && contact->collider <= MPM_HELD_BY_REGION; a++)
+                fem->run.loads.impulse[MPM_HELD_BY_REGION - contact->collider][a] += contact->impulse[a];
+            if (contact->collider >= 0)
                 mpm_collider_enter(&fem->contact_books[at + (size_t)contact->collider],
                                    &fem->boundary.colliders[contact->collider], x, contact->impulse);
         }

@@ -84,7 +84,9 @@ struct mpm_fem {
     mpm_fem_report *reports; /* per chunk */
     ptrdiff_t chunks;
     mpm_collider_book *contact_books; /* [chunk][collider] */
-    size_t contact_capacity;
+    double (*hold_impulses)[3];       /* [chunk][load] */
+    double *load_power;               /* per entry of the forcing [W] */
+    size_t contact_capacity, hold_capacity, load_capacity;
     void **workspaces;
     int workspace_count;
     struct fem_solver solver;

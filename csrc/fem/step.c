@@ -185,9 +185,11 @@ static void exchange(void **a, void **b)
 static void keep_books(mpm_fem *fem, double dt)
 {
     const struct fem_motion *motion = &fem->motion;
+    double loads[3];
+    mpm_fem_sweeps_enter_loads(fem, dt, loads);
     for (int a = 0; a < 3; a++) {
         const double weight = fem->measure.sums.mass * fem->settings.gravity[a];
-        fem->books.body_impulse[a] += dt * (weight + motion->force[a]);
+        fem->books.body_impulse[a] += dt * (weight + (motion->force[a] - loads[a]));
         fem->books.wall_impulse[a] += motion->wall_impulse[a];
         fem->own.damping_impulse[a] += dt * motion->drag[a];
     }

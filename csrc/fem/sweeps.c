@@ -8,11 +8,18 @@
 #include <string.h>
 
 #include "base/exact.h"
+#include "base/real.h"
 #include "fem/state.h"
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* A workspace per thread, and books per chunk and collider. */
+static size_t load_entries(const mpm_fem *fem)
+{
+    const int32_t *first = fem->run.forcing.first;
+    return first ? (size_t)first[fem->store.count] : 0;
+}
+
+/* A workspace per thread, books per chunk and collider or load, power per entry. */
 mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem)
 {
     const mpm_allocator *allocator = &fem->run.allocator;
@@ -30,8 +37,13 @@ mpm_status mpm_fem_sweeps_reserve(mpm_fem *fem)
             if (!(fem->workspaces[fem->workspace_count] = mpm_memory_new(allocator, bytes, 1)))
                 return MPM_OUT_OF_MEMORY;
     }
+    const size_t chunks = (size_t)fem->chunks, loads = fem->run.loads.count;
     return mpm_memory_grow(allocator, (void **)&fem->contact_books, &fem->contact_capacity, 0,
-                           (size_t)fem->chunks * fem->boundary.count, sizeof *fem->contact_books)
+                           chunks * fem->boundary.count, sizeof *fem->contact_books) ||
+                   mpm_memory_grow(allocator, (void **)&fem->hold_impulses, &fem->hold_capacity, 0, chunks * loads,
+                                   sizeof *fem->hold_impulses) ||
+                   mpm_memory_grow(allocator, (void **)&fem->load_power, &fem->load_capacity, 0, load_entries(fem),
+                                   sizeof *fem->load_power)
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
 }
@@ -43,6 +55,8 @@ void mpm_fem_sweeps_clear(mpm_fem *fem)
         mpm_memory_free(allocator, fem->workspaces[k]);
     mpm_memory_free(allocator, fem->workspaces);
     mpm_memory_free(allocator, fem->contact_books);
+    mpm_memory_free(allocator, fem->hold_impulses);
+    mpm_memory_free(allocator, fem->load_power);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -108,10 +122,15 @@ static struct nodes describe_nodes(const mpm_fem *fem)
     const mpm_fem_settings *settings = &fem->settings;
     struct nodes call = {fem->kernels,
                          {.mesh = &fem->mesh, .boundary = &fem->boundary, .drag = settings->damping[0],
-                          .body_force = fem->run.body_force, .x = fem->store.rows[MPM_FEM_X],
+                          .body_force = fem->run.forcing.body_force, .x = fem->store.rows[MPM_FEM_X],
                           .v = fem->store.rows[MPM_FEM_V], .mass = fem->store.rows[MPM_FEM_MASS],
                           .copies = fem->copies, .force = fem->force, .next_x = fem->next_x,
                           .next_v = fem->next_v, .books = fem->contact_books, .reports = fem->reports}};
+    if (fem->run.forcing.holds) {
+        call.pass.forcing = &fem->run.forcing;
+        call.pass.loads = fem->run.loads.count;
+        call.pass.hold_impulses = fem->hold_impulses;
+    }
     memcpy(call.pass.lower, settings->lower, sizeof settings->lower);
     memcpy(call.pass.upper, settings->upper, sizeof settings->upper);
     memcpy(call.pass.gravity, settings->gravity, sizeof settings->gravity);
@@ -182,10 +201,36 @@ void mpm_fem_sweeps_forces(mpm_fem *fem)
     find_forces(fem, present, NULL);
 }
 
+/* The power of the loads, with the velocities at the end of the step. Enters their books; returns the sum of their
+ * forces. */
+void mpm_fem_sweeps_enter_loads(mpm_fem *fem, double dt, double sum[3])
+{
+    const mpm_forcing *forcing = &fem->run.forcing;
+    const int dim = fem->settings.dim;
+    for (ptrdiff_t row = 0; forcing->first && row < fem->store.count; row++)
+        for (int32_t e = forcing->first[row]; e < forcing->first[row + 1]; e++) {
+            fem->load_power[e] = 0;
+            for (int a = 0; a < dim; a++)
+                fem->load_power[e] += forcing->force[(ptrdiff_t)e * dim + a] *
+                                      mpm_real_at(fem->next_v, (size_t)(row * dim + a), fem->settings.real_size);
+        }
+    mpm_loads_enter(&fem->run.loads, forcing, dim, (ptrdiff_t)load_entries(fem), fem->load_power, dt, sum);
+}
+
 void mpm_fem_sweeps_try_forces(mpm_fem *fem)
 {
     const struct state next = {fem->next_x, fem->next_v, fem->next_force, fem->next_modulus, &fem->next};
     find_forces(fem, next, fem->modulus);
+}
+
+/* The impulses of held regions, from those of the chunks. */
+static void sum_holds(mpm_fem *fem)
+{
+    mpm_loads *loads = &fem->run.loads;
+    for (size_t k = 0; fem->run.forcing.holds && k < loads->count; k++)
+        for (int a = 0; a < 3; a++)
+            loads->impulse[k][a] = mpm_exact_sum(&fem->hold_impulses[k][a], (size_t)fem->chunks,
+                                                 loads->count * sizeof *loads->impulse);
 }
 
 /* Velocities and positions at the end of a step of size dt. */
@@ -208,6 +253,7 @@ struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt)
         motion.force[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, force[a]);
         motion.drag[a] = MPM_EXACT_SUM(fem->reports, fem->chunks, drag[a]);
     }
+    sum_holds(fem);
     mpm_run_spend(&fem->run, MPM_FEM_PHASE_NODES, start);
     return motion;
 }

@@ -11,4 +11,5 @@ void mpm_fem_sweeps_prepare(mpm_fem *fem); /* the laws of elements whose paramet
 void mpm_fem_sweeps_forces(mpm_fem *fem);     /* of the present state */
 void mpm_fem_sweeps_try_forces(mpm_fem *fem); /* of the next one */
 struct fem_motion mpm_fem_sweeps_move(mpm_fem *fem, double dt);
+void mpm_fem_sweeps_enter_loads(mpm_fem *fem, double dt, double sum[3]); /* before the next state is the present one */
 void mpm_fem_sweeps_clear(mpm_fem *fem);

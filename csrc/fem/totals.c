@@ -82,7 +82,7 @@ mpm_totals mpm_fem_totals_of(const mpm_fem *fem)
 static const mpm_history_entry of_damping[] = {
     {"damping_impulse", MPM_HISTORY_VECTOR, offsetof(struct fem_books, damping_impulse)}};
 
-/* The columns of the whole material come first, then that of damping, then two for every collider. */
+/* The columns of the whole material come first, then that of damping, then two for every load and collider. */
 mpm_history_section mpm_fem_totals_section(const void *self, int index)
 {
     const mpm_fem *fem = self;
@@ -90,7 +90,8 @@ mpm_history_section mpm_fem_totals_section(const void *self, int index)
         return mpm_books_section(&fem->books);
     if (index == 1)
         return (mpm_history_section){of_damping, 1, &fem->own, NULL};
-    return mpm_books_collider(&fem->boundary, (size_t)index - 2);
+    const size_t k = (size_t)index - 2, loads = fem->run.loads.count;
+    return k < loads ? mpm_loads_section(&fem->run.loads, k) : mpm_books_collider(&fem->boundary, k - loads);
 }
 
 void mpm_fem_totals_record(void *self)
@@ -102,4 +103,5 @@ void mpm_fem_totals_record(void *self)
     const mpm_totals totals = mpm_fem_totals_of(fem);
     mpm_books_record(&fem->books, &fem->boundary, &run->history, &totals, run->dt);
     fem->own = (struct fem_books){0};
+    mpm_loads_clear_books(&run->loads);
 }

@@ -22,7 +22,8 @@ typedef enum mpm_pass_kind {
     MPM_PASS_COUNT_HELD, /* `stage`, `held`: held_room, which becomes the count of each block */
     MPM_PASS_FIND_HELD,  /* held_find */
     MPM_PASS_REVISE_HELD, /* held_revise with `tolerance`; the changes of each block become its first sum */
-    MPM_PASS_ENTER_HELD  /* held_enter */
+    MPM_PASS_ENTER_HELD, /* held_enter */
+    MPM_PASS_MARK_HOLDS  /* `holds`: hold_mark */
 } mpm_pass_kind;
 
 typedef struct mpm_pass {
@@ -33,6 +34,7 @@ typedef struct mpm_pass {
     const mpm_grid_pass *stage;
     const mpm_node_pass *vectors;
     const mpm_held *held;
+    const mpm_hold_pass *holds;
     double tolerance;
     double (*sums)[2]; /* per block */
 } mpm_pass;

@@ -107,6 +107,9 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     case MPM_PASS_ENTER_HELD:
         kernels->held_enter(pass->stage, pass->held, b);
         break;
+    case MPM_PASS_MARK_HOLDS:
+        kernels->hold_mark(pass->holds, b);
+        break;
     }
 }
 

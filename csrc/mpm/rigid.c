@@ -429,7 +429,7 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
         return MPM_OK;
     find_sums(simulation, 0);
     describe_world(simulation, dt);
-    if (simulation->run.body_force)
+    if (simulation->run.forcing.body_force)
         add_body_force(simulation, dt);
     for (size_t b = 0; b < world->bodies; b++)
         if (is_too_long(&simulation->settings, &simulation->rigid[world->body[b].material].sums)) {

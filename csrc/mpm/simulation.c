@@ -9,6 +9,7 @@
 #include "mpm/arrivals.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/dispatch.h"
+#include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refresh.h"
 #include "mpm/rigid.h"
@@ -457,6 +458,7 @@ static void finish(void *self, mpm_status status, bool moved)
         simulation->run.natural_dt = simulation->approach = 0;
     mpm_sweeps_end(simulation);
     mpm_implicit_end(simulation);
+    mpm_loading_clear(simulation);
     memset(simulation->force, 0, sizeof simulation->force);
     const double start = mpm_clock_seconds();
     if (moved) /* all fields, because freezing changes mass and volume */
@@ -584,7 +586,7 @@ static const mpm_method method = {
     .row = "particle", .size = "cell size", .reasons = reasons,
     .counters = counters, .refused = MPM_HEALTH_REFUSED, .phases = phases, .section = mpm_totals_section,
     .free = free_simulation,
-    .add_material = add_material, .materials = materials, .add_collider = add_collider, .alter = alter,
+    .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
     .remove = remove_and_count,
     .totals = totals, .stable_dt = stable_dt,
     .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,

@@ -195,6 +195,9 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
         memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)
         memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
+    if (simulation->run.loads.count)
+        memcpy(snapshot->loads, simulation->run.loads.books,
+               simulation->run.loads.count * sizeof *simulation->run.loads.books);
     for (size_t k = 0; k < simulation->boundary.count; k++) {
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->boundary.books[k].impulse, 3 * sizeof(double));
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->boundary.books[k].torque, 3 * sizeof(double));
@@ -523,6 +526,9 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
         simulation->drift = parts.drift;
         simulation->binning_due |= parts.drift > 1;
     }
+    if (simulation->run.loads.count)
+        memcpy(simulation->run.loads.books, snapshot->loads,
+               simulation->run.loads.count * sizeof *simulation->run.loads.books);
     for (size_t k = 0; k < simulation->boundary.count; k++) {
         memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
         memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));

@@ -22,6 +22,7 @@ typedef struct mpm_snapshot {
     int64_t *id;                        /* [row] */
     double *history;                    /* [records][mpm_history_length] */
     double *books;                      /* [collider][MPM_SNAPSHOT_BOOK] since the last record */
+    double *loads;                      /* [load][MPM_LOAD_BOOK] since the last record */
 } mpm_snapshot;
 
 /** Where the fields of a snapshot come from: reals, [particles][components]; positions in cells from the first node of

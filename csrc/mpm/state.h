@@ -13,6 +13,7 @@ struct reports {
     mpm_block_report *blocks; /* per block */
     mpm_rigid_sums *rigid_sums; /* per group; NULL without rigid bodies */
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
+    double (*hold_impulses)[3]; /* per block and load; NULL without loads */
 };
 
 /* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
@@ -80,6 +81,8 @@ struct mpm_simulation {
     mpm_measure measure;
     mpm_books books;
 
+    double *load_power; /* per entry of the forcing, in memory of the device [W] */
+    size_t load_capacity;
     double force[3]; /* the sum of the run's body force over the particles of the step that begins [N] */
 
     bool is_synchronized; /* v and C are those of the last whole step: always between runs (synchronize.c) */

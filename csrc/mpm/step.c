@@ -15,6 +15,7 @@
  */
 #include "mpm/step.h"
 
+#include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refusal.h"
 #include "mpm/rigid.h"
@@ -29,8 +30,10 @@
 /* Bins if that is due, and does everything else that may fail before a step begins. */
 mpm_status mpm_step_begin(void *self)
 {
-    const mpm_status status = mpm_rebin_if_due(self);
-    return status ? status : mpm_implicit_reserve(self);
+    mpm_status status = mpm_rebin_if_due(self);
+    if (!status)
+        status = mpm_implicit_reserve(self);
+    return status ? status : mpm_loading_reserve(self);
 }
 
 void mpm_step_plan(void *self, mpm_step *step)
@@ -49,6 +52,7 @@ static double stress_dt(const mpm_simulation *simulation, double dt)
 static void scatter(mpm_simulation *simulation, double dt)
 {
     mpm_synchronize_particles(simulation);
+    mpm_loading_mark(simulation);
     mpm_sweeps_p2g(simulation, stress_dt(simulation, dt));
     mpm_sweeps_body_force(simulation, mpm_implicit_forces_dt(simulation, dt));
 }
@@ -87,6 +91,8 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
     mpm_status status = grid(simulation, step->dt);
     if (status && status != MPM_NO_CONVERGENCE)
         return status;
+    if (simulation->run.forcing.holds)
+        mpm_sweeps_hold_impulses(simulation);
     *reason = MPM_NOT_CONVERGED;
     if (!status && (status = check(simulation, step->dt, reason)))
         return status;
@@ -131,9 +137,11 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
     /* Gravity has acted on the mass before the step. The new sum of the mass is the same, and its order is that of the
      * step's bins; the old sum may come from another order, after a query or from a file. */
     const double mass = measure->frozen ? simulation->measure.mass : measure->mass;
+    double loads[3];
+    mpm_loading_enter(simulation, dt, loads);
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
-        simulation->books.body_impulse[a] += dt * (weight + simulation->force[a]);
+        simulation->books.body_impulse[a] += dt * (weight + (simulation->force[a] - loads[a]));
         simulation->books.wall_impulse[a] += simulation->stage.report.impulse[a];
     }
     simulation->measure = *measure;
@@ -148,6 +156,7 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
 mpm_status mpm_step_commit(void *self, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
+    mpm_loading_measure(simulation, step->dt);
     const mpm_measure measure = gather(simulation, step);
     mpm_march_tick(&simulation->run, step);
     simulation->approach = simulation->stage.report.approach;

@@ -18,6 +18,7 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->rigid_sums);
     mpm_device_free(device, reports->block_books);
     mpm_device_free(device, reports->task_books);
+    mpm_device_free(device, reports->hold_impulses);
     *reports = (struct reports){0};
 }
 
@@ -93,8 +94,11 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     const size_t groups = grid->task_count ? (size_t)grid->task_group[grid->task_count] : 0;
     if (simulation->has_rigid)
         fresh.rigid_sums = mpm_device_new(device, groups + 1, sizeof *fresh.rigid_sums);
+    const size_t loads = simulation->run.loads.count;
+    if (loads)
+        fresh.hold_impulses = mpm_device_new(device, blocks, loads * sizeof *fresh.hold_impulses);
     if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
-        (simulation->has_rigid && !fresh.rigid_sums)) {
+        (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses)) {
         free_reports(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
@@ -176,7 +180,7 @@ mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_
 
 void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
 {
-    const double *force = dt > 0 ? simulation->run.body_force : NULL;
+    const double *force = dt > 0 ? simulation->run.forcing.body_force : NULL;
     sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt, force}});
 }
 
@@ -205,12 +209,44 @@ void mpm_sweeps_rest_volume(mpm_simulation *simulation)
 
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt)
 {
-    if (!simulation->run.body_force)
+    const mpm_forcing *forcing = &simulation->run.forcing;
+    if (!forcing->body_force)
         return;
-    const mpm_arguments arguments = {.body_force = {dt, simulation->run.body_force}};
+    const mpm_arguments arguments = {.body_force = {dt, forcing}};
     sweep(simulation, MPM_BODY_FORCE, arguments);
     const mpm_measure sum = reduce_measures(simulation, of_body_forces, COUNT_OF(of_body_forces));
     memcpy(simulation->force, sum.force, sizeof simulation->force);
+}
+
+void mpm_sweeps_load_power(mpm_simulation *simulation, double dt)
+{
+    const mpm_arguments arguments = {.load_power = {dt, &simulation->run.forcing, simulation->load_power}};
+    sweep(simulation, MPM_LOAD_POWER, arguments);
+}
+
+void mpm_sweeps_mark_holds(mpm_simulation *simulation, int first, bool begins)
+{
+    const mpm_forcing *forcing = &simulation->run.forcing;
+    const int left = (int)simulation->run.loads.count - first, dim = simulation->settings.dim;
+    const mpm_hold_pass holds = {&simulation->grid, forcing, first, left < dim ? left : dim, begins};
+    sweep(simulation, MPM_SHARE, (mpm_arguments){.share = {forcing, first}});
+    const mpm_pass means = {.kind = MPM_PASS_MEANS, .joins = true, .grid = &simulation->grid,
+                            .field = MPM_GRID_SHARES};
+    mpm_sweeps_pass(simulation, &means);
+    const mpm_pass marks = {.kind = MPM_PASS_MARK_HOLDS, .grid = &simulation->grid, .holds = &holds};
+    mpm_sweeps_pass(simulation, &marks);
+}
+
+void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
+{
+    static const mpm_member of_impulse[] = {{0, 3, MPM_REDUCE_SUM}};
+    mpm_backend *backend = simulation->backend;
+    mpm_loads *loads = &simulation->run.loads;
+    for (size_t k = 0; k < loads->count; k++) {
+        const mpm_reduction reduction = {simulation->reports.hold_impulses + k, simulation->grid.block_count,
+                                         loads->count * sizeof *loads->impulse, of_impulse, 1};
+        backend->reduce(backend, &reduction, loads->impulse[k]);
+    }
 }
 
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments)
@@ -239,6 +275,11 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
     memcpy(pass.walls, settings->walls, sizeof pass.walls);
     if (stage != MPM_GRID_DENSITY)
         pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
+    if (simulation->run.forcing.holds && stage != MPM_GRID_DENSITY) {
+        pass.forcing = &simulation->run.forcing;
+        pass.loads = simulation->run.loads.count;
+        pass.hold_impulses = simulation->reports.hold_impulses;
+    }
     return pass;
 }
 

@@ -11,6 +11,9 @@ void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* reports for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
+void mpm_sweeps_mark_holds(mpm_simulation *simulation, int first, bool begins); /* of regions from `first` on */
+void mpm_sweeps_hold_impulses(mpm_simulation *simulation); /* after the grid pass, of a step with held regions */
+void mpm_sweeps_load_power(mpm_simulation *simulation, double dt); /* before G2P, of a step with loads */
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt);
 void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt); /* before a solve */
 mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt);     /* after it */

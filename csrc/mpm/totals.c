@@ -25,7 +25,7 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
 }
 
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
- * exclude each other, then two for every collider. */
+ * exclude each other, then two for every load and every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -38,7 +38,9 @@ mpm_history_section mpm_totals_section(const void *self, int index)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
                                      NULL};
     const bool has_own = simulation->settings.dissipation || integrator->columns;
-    return mpm_books_collider(&simulation->boundary, (size_t)index - (has_own ? 2 : 1));
+    const size_t k = (size_t)index - (has_own ? 2 : 1), loads = simulation->run.loads.count;
+    return k < loads ? mpm_loads_section(&simulation->run.loads, k)
+                     : mpm_books_collider(&simulation->boundary, k - loads);
 }
 
 void mpm_totals_record(void *self)
@@ -51,4 +53,5 @@ void mpm_totals_record(void *self)
         simulation->solver.solution = (mpm_solution){0};
     const mpm_totals totals = mpm_totals_of(simulation);
     mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
+    mpm_loads_clear_books(&run->loads);
 }

@@ -205,17 +205,17 @@ int mpm_python_core_poll_signals(void *context)
     return stop;
 }
 
-/* With a body force, this takes one step. */
-static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const double *body_force)
+/* With a forcing, this takes one step. */
+static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const mpm_forcing *forcing)
 {
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
     core->busy = 1;
     PyThreadState *saved = PyEval_SaveThread();
-    const mpm_status status = body_force ? mpm_run_step_forced(core->run, body_force, end)
-                                         : mpm_run_advance(core->run, steps, end, pause,
-                                                           mpm_python_core_poll_signals, &saved);
+    const mpm_status status = forcing ? mpm_run_step_forced(core->run, forcing, end)
+                                      : mpm_run_advance(core->run, steps, end, pause, mpm_python_core_poll_signals,
+                                                        &saved);
     PyEval_RestoreThread(saved);
     core->busy = 0;
     if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
@@ -253,8 +253,92 @@ static PyObject *step_forced(PyObject *self, PyObject *args)
     if (core && (view.shape[0] != core->store->count || view.shape[1] != dim_of(core)))
         PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
     else if (core)
-        result = run(self, 1, end, INFINITY, view.buf);
+        result = run(self, 1, end, INFINITY, &(mpm_forcing){.body_force = view.buf});
     PyBuffer_Release(&view);
+    return result;
+}
+
+/* ---- loads ------------------------------------------------------------------------------------------------------ */
+
+static PyObject *add_load(PyObject *self, PyObject *args)
+{
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s", &name))
+        return NULL;
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
+        return NULL;
+    if (core->store->count || core->run->steps) {
+        PyErr_SetString(PyExc_ValueError, "loads: must come before particles");
+        return NULL;
+    }
+    const mpm_status status = mpm_run_add_load(core->run, name);
+    if (status == MPM_TOO_LARGE) {
+        PyErr_Format(PyExc_ValueError, "loads: a simulation has at most %d", MPM_MOST_LOADS);
+        return NULL;
+    }
+    return mpm_python_core_finish(self, status);
+}
+
+enum { BODY_FORCE, FIRST, LOAD, FORCE, COUPLE, HOLDS, VELOCITY, FORCING };
+
+/* Their names, the formats and dimensions of their items, and whether they may be None. */
+static const struct {
+    const char *name, *format;
+    int ndim;
+} forcing_arrays[FORCING] = {
+    [BODY_FORCE] = {"body_force", "d", 2}, [FIRST] = {"first", "i", 1}, [LOAD] = {"load", "i", 1},
+    [FORCE] = {"force", "d", 2}, [COUPLE] = {"couple", "d", 3}, [HOLDS] = {"holds", "q", 1},
+    [VELOCITY] = {"velocity", "d", 2},
+};
+
+/* Do the arrays belong to so many rows and loads, and the entries to rows and loads that there are? */
+static bool fits_forcing(const mpm_python_core *core, const Py_buffer *views)
+{
+    const Py_ssize_t rows = core->store->count, dim = dim_of(core), loads = (Py_ssize_t)core->run->loads.count;
+    const int32_t *first = views[FIRST].buf, *load = views[LOAD].buf;
+    const Py_ssize_t entries = first && views[FIRST].shape[0] == rows + 1 ? first[rows] : 0;
+    bool fits = !first || (load && views[FORCE].buf && views[FIRST].shape[0] == rows + 1 && first[0] == 0 &&
+                           entries >= 0 && views[LOAD].shape[0] == entries && views[FORCE].shape[0] == entries &&
+                           views[FORCE].shape[1] == dim);
+    for (Py_ssize_t k = 0; fits && first && k < rows; k++)
+        fits = first[k] <= first[k + 1];
+    for (Py_ssize_t e = 0; fits && e < entries; e++)
+        fits = load[e] >= 0 && load[e] < loads;
+    if (views[BODY_FORCE].buf)
+        fits = fits && views[BODY_FORCE].shape[0] == rows && views[BODY_FORCE].shape[1] == dim;
+    if (views[COUPLE].buf)
+        fits = fits && first && views[BODY_FORCE].buf && views[COUPLE].shape[0] == entries &&
+               views[COUPLE].shape[1] == dim && views[COUPLE].shape[2] == dim;
+    if (views[HOLDS].buf)
+        fits = fits && views[HOLDS].shape[0] == rows && views[VELOCITY].buf && views[VELOCITY].shape[0] == loads &&
+               views[VELOCITY].shape[1] == dim;
+    return fits;
+}
+
+static PyObject *step_loaded(PyObject *self, PyObject *args)
+{
+    PyObject *objects[FORCING], *result = NULL;
+    Py_buffer views[FORCING] = {0};
+    double end;
+    int held = 0;
+    if (!PyArg_ParseTuple(args, "OOOOOOOd", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6], &end))
+        return NULL;
+    for (; held < FORCING; held++)
+        if (objects[held] != Py_None &&
+            mpm_python_get_buffer(objects[held], &views[held], forcing_arrays[held].name, forcing_arrays[held].format,
+                                  forcing_arrays[held].ndim, 0))
+            break;
+    mpm_python_core *core = held == FORCING ? mpm_python_core_enter(self) : NULL;
+    const mpm_forcing forcing = {views[BODY_FORCE].buf, views[FIRST].buf, views[LOAD].buf, views[FORCE].buf,
+                                 views[COUPLE].buf, views[HOLDS].buf, views[VELOCITY].buf};
+    if (core && !fits_forcing(core, views))
+        PyErr_SetString(PyExc_ValueError, "forcing: its arrays do not fit the rows and loads");
+    else if (core)
+        result = run(self, 1, end, INFINITY, &forcing);
+    for (int k = 0; k < FORCING; k++)
+        PyBuffer_Release(&views[k]);
     return result;
 }
 
@@ -516,6 +600,10 @@ static PyMethodDef methods[] = {
      "pause [s], by so many steps at most"},
     {"step_forced", step_forced, METH_VARARGS,
      "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
+    {"add_load", add_load, METH_VARARGS, "add_load(name): before colliders; a load has impulse:NAME and work:NAME"},
+    {"step_loaded", step_loaded, METH_VARARGS,
+     "step_loaded(body_force, first, load, force, couple, holds, velocity, end): one step under loads, whose arrays "
+     "may be None (csrc/run/loads.h)"},
     {"hold", hold, METH_VARARGS, "hold(pieces, again=False): calls pieces(), and keeps other threads out"},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},

@@ -9,7 +9,7 @@
 
 #include "python/core.h"
 
-enum { GROUP, ROW, ID, HISTORY, BOOKS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
+enum { GROUP, ROW, ID, HISTORY, BOOKS, LOADS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
 /* The arrays that are no fields, and which pointer of a snapshot is theirs. */
 static const struct {
@@ -21,6 +21,7 @@ static const struct {
     [ID] = {"id", offsetof(mpm_snapshot, id)},
     [HISTORY] = {"history", offsetof(mpm_snapshot, history)},
     [BOOKS] = {"books", offsetof(mpm_snapshot, books)},
+    [LOADS] = {"loads", offsetof(mpm_snapshot, loads)},
     [NUMBERS] = {"numbers", offsetof(mpm_snapshot, numbers)},
     [COUNTERS] = {"counters", offsetof(mpm_snapshot, counters)},
 };
@@ -54,6 +55,8 @@ static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int a
         return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
     case BOOKS:
         return mpm_simulation_get_boundary(core)->count * MPM_SNAPSHOT_BOOK * sizeof(double);
+    case LOADS:
+        return mpm_simulation_get_run(core)->loads.count * MPM_LOAD_BOOK * sizeof(double);
     case NUMBERS:
         return length_of(mpm_snapshot_number) * sizeof(double);
     case COUNTERS:
@@ -67,6 +70,8 @@ static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int a
 static bool is_there(mpm_simulation *core, int array)
 {
     const int field = array - FIELDS;
+    if (array == LOADS)
+        return mpm_simulation_get_run(core)->loads.count > 0;
     return field < 0 || (field < mpm_simulation_get_store(core)->fields.count && mpm_snapshot_components(core, field));
 }
 

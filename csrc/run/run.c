@@ -15,6 +15,7 @@ mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *al
 void mpm_run_clear(mpm_run *run)
 {
     mpm_memory_free(&run->allocator, run->history.records);
+    mpm_loads_clear(&run->loads, &run->allocator);
 }
 
 mpm_status mpm_run_begin(mpm_run *run, int threads)
@@ -67,10 +68,15 @@ mpm_status mpm_run_advance(mpm_run *run, int64_t steps, double end, double pause
     return run->method->clean_up ? run->method->clean_up(run->self, status, !is_over(run, &goal)) : status;
 }
 
-mpm_status mpm_run_step_forced(mpm_run *run, const double *body_force, double end)
+mpm_status mpm_run_add_load(mpm_run *run, const char *name)
 {
-    run->body_force = body_force;
+    return run->method->loads ? mpm_loads_add(&run->loads, &run->allocator, &run->history, name) : MPM_BAD_ARGUMENT;
+}
+
+mpm_status mpm_run_step_forced(mpm_run *run, const mpm_forcing *forcing, double end)
+{
+    run->forcing = *forcing;
     const mpm_status status = mpm_run_advance(run, 1, end, INFINITY, NULL, NULL);
-    run->body_force = NULL;
+    run->forcing = (mpm_forcing){0};
     return status;
 }

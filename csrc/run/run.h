@@ -9,6 +9,7 @@
 #include "run/books.h"
 #include "run/history.h"
 #include "run/limit.h"
+#include "run/loads.h"
 #include "run/options.h"
 #include "run/error.h"
 
@@ -49,6 +50,7 @@ typedef struct mpm_method {
     mpm_status (*add_material)(void *self, const struct mpm_material *material);
     int (*materials)(const void *self); /* their number */
     mpm_status (*add_collider)(void *self, const mpm_collider *collider);
+    bool loads; /* does it have loads and held regions? */
     /** Changes what is simulated (run/alter.h). NULL: nothing can. */
     mpm_status (*alter)(void *self, const struct mpm_alteration *change);
     mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0; NULL: rows stay */
@@ -99,7 +101,8 @@ typedef struct mpm_run {
     double began;   /* time at which the last step began [s] */
     double natural_dt; /* of the last automatic step, or of the next one if the method has planned it, without the end
                         * of the run [s]; 0: not planned yet */
-    const double *body_force; /* of a forced step: [row][dim] [m/s2]; NULL: none */
+    mpm_loads loads;       /* of methods that have them */
+    mpm_forcing forcing;   /* of a forced step; else nothing acts */
     int64_t steps;  /* taken */
     bool suspect;   /* the last step left an error, which a run must report before it continues */
     double next_poll; /* [s] of mpm_clock_seconds */
@@ -127,10 +130,14 @@ void mpm_run_end(mpm_run *run);
  *  MPM_ESCAPED, MPM_NO_CONVERGENCE, MPM_INTERRUPTED. */
 mpm_status mpm_run_advance(mpm_run *run, int64_t steps, double end, double pause, mpm_poll poll, void *context);
 
-/** Takes one whole step, to the time `end` at most, with the body force b_k = `body_force`[k] on row k, (count, d)
- *  [m/s2]. The bound of the time step does not include b; a step in which b moves rows too far is refused like any
+/** Adds a load between runs, before colliders: its columns of the history come before theirs. What a load does, the
+ *  forcing of each step tells. Errors: as mpm_loads_add; MPM_BAD_ARGUMENT if the method has no loads. */
+mpm_status mpm_run_add_load(mpm_run *run, const char *name);
+
+/** Takes one whole step, to the time `end` at most, under `forcing`, whose arrays fit the rows and loads of the run.
+ *  The bound of the time step does not include its forces; a step in which they move rows too far is refused like any
  *  other. */
-mpm_status mpm_run_step_forced(mpm_run *run, const double *body_force, double end);
+mpm_status mpm_run_step_forced(mpm_run *run, const mpm_forcing *forcing, double end);
 
 /** Adds a material between runs; it gets the next index. Errors: MPM_OUT_OF_MEMORY; MPM_TOO_LARGE if there is no room
  *  for its fields; MPM_BAD_ARGUMENT if the method cannot use its law, or a parameter cannot vary. */

@@ -241,7 +241,7 @@ mpm_status mpm_sph_step_attempt(void *self, const mpm_step *step, mpm_reason *re
     const double start = mpm_clock_seconds();
     sph->pass.dt = step->dt;
     sph->pass.kick = kick_time(sph, step->dt);
-    sph->pass.body_force = sph->run.body_force;
+    sph->pass.body_force = sph->run.forcing.body_force;
     mpm_pool_for(sph->run.pool, kick_task, sph, sph->store.count ? sph->tasks : 0);
     *reason = refuse(sph);
     mpm_run_spend(&sph->run, MPM_SPH_PHASE_MOTION, start);
@@ -282,9 +282,9 @@ static void add_collider_books(mpm_sph *sph, double dt)
 static void keep_books(mpm_sph *sph, double dt)
 {
     double force[3] = {0};
-    for (ptrdiff_t row = 0; sph->run.body_force && row < sph->store.count; row++)
+    for (ptrdiff_t row = 0; sph->run.forcing.body_force && row < sph->store.count; row++)
         for (int a = 0; a < sph->settings.dim; a++)
-            force[a] += sph->mass * sph->run.body_force[row * sph->settings.dim + a];
+            force[a] += sph->mass * sph->run.forcing.body_force[row * sph->settings.dim + a];
     for (int a = 0; a < 3; a++) {
         sph->books.body_impulse[a] += dt * (sph->mass * (double)sph->store.count * sph->settings.gravity[a] + force[a]);
         if (!sph->store.count)

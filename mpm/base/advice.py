@@ -164,10 +164,12 @@ OF_FEM: Table = {
     "equilibrate": "run with damping, such as damping=(5, 0), and integrator='linearly-implicit-euler', until "
     "totals().kinetic is small; mpm.Simulation has it",
     **dict.fromkeys(
-        ("fix", "clamp", "constrain"), "a collider of the scene with contact='sticky' holds what is in it"
+        ("fix", "clamp", "constrain"),
+        "scene.hold(body, where, velocity=(0, 0)) holds a region, a collider with contact='sticky' what is in it",
     ),
     **dict.fromkeys(
-        ("load", "add_load", "add_force"), "loads are gravity= and body_force=f(x, t) of the scene"
+        ("load", "add_load", "add_force"),
+        "loads belong to the scene: gravity=, body_force=f(x, t), scene.add_force",
     ),
     "nodes": "they are its particles, sim.particles; their numbers by element are sim.elements.nodes",
     "displacement": "compute('displacement') gives it",

@@ -43,6 +43,7 @@ from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
+from mpm.solver.loading import attach_all, checked
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import Copies
 from mpm.solver.state import State
@@ -135,6 +136,7 @@ class Simulation(Solver, kind="fem"):
     _core: _core.FEM
     _rows_are = "nodes"
     _resolution = "spacing"
+    _takes_loads = True
     _looks = ElementLooks
     _instead = advice.OF_FEM
 
@@ -171,12 +173,15 @@ class Simulation(Solver, kind="fem"):
             meshed.varying,
             meshed.parts,
         )
+        self._attached = attach_all(self)
         self._warn_of_places(scene, meshed)
 
     def _begin(self, scene: _scene.Scene, options: Options, materials: Sequence[Material]) -> None:
         """Begin with a core that has no nodes yet."""
         self._numerics, self._materials = options, tuple(materials)
         core = new_core(scene, options)
+        for load in scene.loads:
+            core.add_load(load.name)
         for number, material in enumerate(materials):
             refuse_taken(material, core.element_fields(), materials[:number])
             core.add_material(*material._core_arguments)
@@ -240,6 +245,8 @@ class Simulation(Solver, kind="fem"):
         arrays |= {f"element.{name}": parameters[name] for name in parameters.units}
         if any("density" in material._varies for material in self._materials):
             arrays["element_density"] = self._fixed["mass"] / self._fixed["volume"]
+        for number, attached in enumerate(self._attached):
+            arrays |= {f"load{number}.{name}": array for name, array in attached.items()}
         user = [fieldtable.declared(row) for row in rows.values() if row["owner"] == "user"]
         numbers: dict[str, Any] = {
             "options": self._numerics.described(),
@@ -260,6 +267,14 @@ class Simulation(Solver, kind="fem"):
             rest, nodes, material = (arrays.pop(name) for name in ("rest", "nodes", "element_material"))
             materials = kept_materials(scene, kept.numbers["parts"], material)
             self._begin(scene, options, materials)
+            attached = [
+                {
+                    name.partition(".")[2]: arrays.pop(name)
+                    for name in [*arrays]
+                    if name.startswith(f"load{number}.")
+                }
+                for number in range(len(scene.loads))
+            ]
             density, varying = self._popped(arrays, material)
         except KeyError as missing:
             raise ValueError(f"{missing} is missing") from None
@@ -277,6 +292,7 @@ class Simulation(Solver, kind="fem"):
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
         self._set_mesh(rest, nodes, material, density, varying, parts)
+        self._attached = checked(scene.loads, attached)
         try:
             self._core.keep()
         except SimulationError as error:  # no run saves such a state

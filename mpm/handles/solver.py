@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mpm.base import _check, later
 from mpm.base.pictures import DEFAULTS, PictureOptions
+from mpm.scene.loads import function_of
 from mpm.solver.keeping import Format
 from mpm.solver.solver import SolverBase
 
@@ -340,7 +341,11 @@ class Solver(SolverBase, abstract=True):
         """A pickle holds the bytes of a checkpoint, and the body force by its name, as pickles hold functions."""
         from mpm.io import checkpoint
 
-        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force)
+        functions = {
+            load.name: given for load in self._scene.loads if (given := function_of(load)) is not None
+        }
+        rest = (None, functions) if functions else ()
+        return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force, *rest)
 
     def __eq__(self, other: object) -> bool:
         """Whether two simulations have the same complete state, bit for bit; `mpm.diff` names differences."""

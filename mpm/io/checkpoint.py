@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mpm import config
@@ -14,7 +14,8 @@ from mpm.errors import FileFormatError
 from mpm.io import container
 from mpm.io.description import Lost, Tree, understood
 from mpm.materials import UserLaw
-from mpm.scene.scene import BodyForce
+from mpm.scene.loads import with_function
+from mpm.scene.scene import BodyForce, Scene
 from mpm.solver.keeping import OWN, SOLVERS, Keepable
 
 __all__ = ["dumps", "load", "loads", "save"]
@@ -33,6 +34,7 @@ def load(
     threads: int | None = None,
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
+    loads: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
     """Read a simulation that `Simulation.save` has written.
 
@@ -51,6 +53,8 @@ def load(
     laws : mapping of str to UserLaw, optional
         The laws of users (`mpm.materials.UserLaw`) by name, which a file cannot keep. Their functions are taken;
         numbers come from the file.
+    loads : mapping of str to callable, optional
+        The functions of loads and held regions (`Scene.add_force`, `Scene.hold`) by the name of the load, likewise.
 
     Returns
     -------
@@ -75,7 +79,8 @@ def load(
         raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
     try:
         with files.opened(name) as (size, part):
-            return _made(*container.read(size, part), threads, body_force, _laws(laws))
+            kept = container.read(size, part)
+            return _made(*kept, threads, body_force, _laws(laws), _functions(loads))
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
 
@@ -138,14 +143,37 @@ def _bring_back(tree: Any, laws: Mapping[str, UserLaw]) -> None:
             raise ValueError(f"laws: the simulation has no law {_check.shown(name)}")
 
 
+def _functions(given: object) -> Mapping[str, Callable[..., Any]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _check.wrong_type("loads", given, "a mapping of names to functions")
+    for name, function in given.items():
+        if not callable(function):
+            raise _check.wrong_type(f"loads[{name!r}]", function, "a callable")
+    return given
+
+
+def _put_functions(scene: Scene, functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Give the loads of a scene their functions."""
+    for name, function in functions.items():
+        if name not in [load.name for load in scene.loads]:
+            raise ValueError(f"loads: the simulation has no load {_check.shown(name)}")
+        if not isinstance(function, Lost):
+            scene._loads = [
+                with_function(load, function) if load.name == name else load for load in scene._loads
+            ]
+
+
 def loads(
     data: bytes,
     threads: int | None = None,
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
-    """The solver of which these are the bytes."""
-    return _made(*container.unpack(data), threads, body_force, laws or {})
+    """The solver of which these are the bytes; `functions` of its loads. Pickles call it."""
+    return _made(*container.unpack(data), threads, body_force, laws or {}, functions)
 
 
 def _made(
@@ -154,6 +182,7 @@ def _made(
     threads: int | None,
     body_force: BodyForce | None,
     laws: Mapping[str, UserLaw],
+    functions: Mapping[str, Callable[..., Any]] | None,
 ) -> Any:
     """The solver that a container holds."""
     _bring_back(tree, laws)
@@ -167,4 +196,5 @@ def _made(
         if kept.scene.body_force is None:
             raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
         kept.scene._body_force = body_force
+    _put_functions(kept.scene, functions or {})
     return understood("the state", lambda: solver._of(kept, threads))

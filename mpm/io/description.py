@@ -3,7 +3,7 @@
 `describe` turns a scene into a description, `restore` makes an equal scene from it; every number keeps its bits. A
 description is a tree of dicts, lists, strings, finite numbers, booleans and None. The tree names its arrays,
 ``{"array": name}``; a separate dict holds them. Short arrays are lists in the tree. Functions (of a body's velocity
-or deformation, or a body force) cannot be stored: `Lost` stands for them.
+or deformation, a body force or a load) cannot be stored: `Lost` stands for them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from mpm.materials import hardening
 from mpm.materials.varying import Varying
 from mpm.scene.colliders import Collider, make_collider
 from mpm.scene.emitters import Emitter, make_emitter
+from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
@@ -103,7 +104,7 @@ def understood(what: str, read: Callable[[], T]) -> T:
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Stands for a function that a file cannot keep: of bodies, whose values were taken when the particles were made,
-    or a body force, which `mpm.load` can be given again."""
+    or a body force or that of a load, which `mpm.load` can be given again."""
 
     name: str
 
@@ -119,7 +120,8 @@ class Lost:
         """
         raise ValueError(
             f"the function {_check.shown(self.name)} was not kept in the file: make the scene anew to sample it again; "
-            "a body force can be given to mpm.load(path, body_force=f)"
+            "a body force can be given to mpm.load(path, body_force=f), that of a load to "
+            "mpm.load(path, loads={name: f})"
         )
 
 
@@ -164,8 +166,10 @@ class Writer:
 
     def scene(self, scene: Scene) -> Tree:
         emitters = {"emitters": [self.fields(one) for one in scene.emitters]} if scene.emitters else {}
+        loads = {"loads": [self.load(one) for one in scene.loads]} if scene.loads else {}
         return (
             emitters
+            | loads
             | {
                 "lower": self.value(scene.lower),
                 "upper": self.value(scene.upper),
@@ -178,8 +182,11 @@ class Writer:
             | ({"changes": changes.described(scene._changes)} if scene._changes else {})
         )
 
+    def load(self, load: Load) -> Tree:
+        return {"load": type(load).__name__, **self.fields(load)}
+
     def fields(
-        self, thing: Body | Collider | Emitter | Wall | materials.Material | hardening.Hardening
+        self, thing: Body | Collider | Emitter | Load | Wall | materials.Material | hardening.Hardening
     ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
@@ -283,6 +290,9 @@ class Reader:
             taken = {one.name for one in scene.bodies} | {one.name for one in scene.emitters}
             fields = self.fields(entry, "emitter")
             scene._emitters.append(make_emitter(**fields, dimension=scene.dimension, taken=taken, number=0))
+        for entry in listing(given.get("loads", []), "loads"):  # missing in older files
+            taken = {one.name for one in (*scene.colliders, *scene.loads)}
+            scene._loads.append(self.load(entry, scene, taken))
         scene._changes = changes.restored(given.get("changes", []))  # missing where nothing was changed
         return scene
 
@@ -291,6 +301,21 @@ class Reader:
 
     def collider(self, tree: object, dimension: int, taken: set[str]) -> Collider:
         return make_collider(**self.fields(tree, "collider"), dimension=dimension, taken=taken)
+
+    def load(self, tree: object, scene: Scene, taken: set[str]) -> Load:
+        given = mapping(tree, "load")
+        kind = _check.choice("load", given.pop("load"), tuple(KINDS))
+        parts: dict[str, Callable[[object], Any]] = {"velocity": self.speeds, "where": self.where}
+        fields = {name: parts.get(name, self.value)(value) for name, value in given.items()}
+        bodies = [body.name for body in scene.bodies]
+        return make_load(kind, fields, dimension=scene.dimension, bodies=bodies, taken=taken)
+
+    def speeds(self, tree: object) -> Any:
+        """A velocity whose components may be free."""
+        return tuple(tree) if isinstance(tree, list) else self.value(tree)
+
+    def where(self, tree: object) -> Any:
+        return self.shape(tree) if isinstance(tree, dict) and "shape" in tree else self.value(tree)
 
     def fields(self, tree: object, what: str) -> Tree:
         """What a body or a collider is made of."""

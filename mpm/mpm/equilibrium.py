@@ -77,6 +77,11 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
             raise ValueError(
                 f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
             )
+    if sim.scene.loads:
+        raise ValueError(
+            f"equilibrate: the scene has the load {sim.scene.loads[0].name!r}, and the search takes gravity and body "
+            "forces alone; let it come to rest in a run"
+        )
     done: list[Equilibrium] = []
     sim._core.hold(lambda: done.append(_found(sim, count, goal)))
     return done[0]

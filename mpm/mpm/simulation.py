@@ -37,10 +37,12 @@ from mpm.scene.colliders import (
     warn_of_particles_inside,
     warn_of_thin_or_missing,
 )
+from mpm.scene.loads import Hold, Load
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.shapes import Shape
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format, T
+from mpm.solver.loading import attach_all
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
@@ -249,6 +251,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     _core: _core.Simulation
     _parts: list[Part | Gone]
     _has_grid = True
+    _takes_loads = True
     _resolution = "dx"
     _looks = GridLooks
 
@@ -308,11 +311,14 @@ class Simulation(Populated, Solver, kind="simulation"):
                 _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
                 self._insert(one)
         self._find_volumes()
+        self._attached = attach_all(self)
         self._emit()
 
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
         """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
+        for load in scene.loads:
+            core.add_load(load.name)
         super().__init__(core, scene, colliders=place(core, colliders), threads=self._numerics.threads)
 
     def _fill_from(
@@ -470,6 +476,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms)
         self._begin(kept.scene, kept.colliders)
         fill(self._core, kept)
+        self._attached = kept.attached
         return self
 
     def _snapshot(self, *, streamed: bool = False) -> Snapshot:
@@ -483,6 +490,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             fields=fields_of(self._core),
             forms=dict(self._forms),
             arrays=arrays_of(self._core, self.dimension, self.dtype, streamed=streamed),
+            attached=self._attached,
         )
 
     def _with_snapshot(self, use: Callable[[Snapshot], T], /) -> T:
@@ -499,6 +507,14 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
         _refuse_useless_restitution(scene, self._materials)
+
+    def _admit_load(self, load: Load) -> None:
+        body = next(body for body in self._scene.bodies if body.name == load.body)
+        if isinstance(load, Hold) and body.material._row["rigid"]:
+            raise ValueError(
+                f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; a collider with a motion moves "
+                "as it is told"
+            )
 
     def _options(self) -> dict[str, Any]:
         return self._numerics.described()
@@ -583,8 +599,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; a collider deforms; a law has no tangent (`UserLaw`); or
-            ``f_bar=True``.
+            bodies or nothing holds them; the scene has loads or held regions; a collider deforms; a law has no tangent
+            (`UserLaw`); or ``f_bar=True``.
 
         References
         ----------

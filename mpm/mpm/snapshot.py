@@ -21,6 +21,8 @@ from mpm.solver.populated import Gone
 
 __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
 
+LOAD_COLUMNS = 4  # of the book of a load: impulse (3), work
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -55,6 +57,7 @@ class Snapshot:
     fields: tuple[fieldtable.Row, ...]
     forms: dict[int, Form]  # of rigid bodies, by the index of the material
     arrays: Mapping[str, Given]
+    attached: tuple[dict[str, Array], ...] = ()  # what the loads of the scene act on
 
 
 def _layout(
@@ -63,7 +66,8 @@ def _layout(
     """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
     groups, n, records = counts
     columns = core.history_names()
-    colliders = sum(name.startswith("impulse:") for name, _ in columns)
+    colliders = sum(name.startswith("torque:") for name, _ in columns)
+    loads = sum(name.startswith("work:") for name, _ in columns)
     numbers, counters = _core.snapshot_names()
     rows = [row for row in core.fields() if row["kept"]]
     fields = {row["name"]: (dtype, (n, *fieldtable.shape(row["rank"], dimension))) for row in rows}
@@ -75,6 +79,7 @@ def _layout(
         "id": ("int64", (n,)),
         "history": ("float64", (records, sum(width for _, width in columns))),
         "books": ("float64", (colliders, _core.BOOK_COLUMNS)),
+        **({"loads": ("float64", (loads, LOAD_COLUMNS))} if loads else {}),
         "numbers": ("float64", (len(numbers),)),
         "counters": ("int64", (len(counters),)),
         **fields,
@@ -128,7 +133,7 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         clock = zip(names, arrays.pop(kind).tolist(), strict=True)
         yield repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
-    for name in sorted(arrays.keys() - {"history", "books"}):
+    for name in sorted(arrays.keys() - {"history", "books", "loads"}):
         yield name.encode()
         yield arrays[name].tobytes()
 

@@ -20,6 +20,7 @@ from mpm.mpm.rigidforms import NUMBERS, Form
 from mpm.mpm.snapshot import Part, Snapshot
 from mpm.scene.colliders import Collider, Prepared
 from mpm.scene.scene import Body, Scene
+from mpm.solver import loading
 from mpm.solver.particles import RESERVED
 from mpm.solver.populated import Gone
 
@@ -66,6 +67,10 @@ def _described(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
             }
             for index, form in snapshot.forms.items()
         ]
+    if snapshot.attached:
+        tree["attached"] = [
+            {name: writer.array(array) for name, array in one.items()} for one in snapshot.attached
+        ]
     if snapshot.fields:
         tree["fields"] = [fieldtable.declared(row) for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
@@ -109,6 +114,7 @@ def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
         arrays=_state(mapping(tree["clock"], "clock"), state),
+        attached=loading.checked(scene.loads, [_attached(one, reader) for one in tree.get("attached", [])]),
     )
 
 
@@ -162,6 +168,10 @@ def _field(entry: object) -> fieldtable.Row:
         _check.text("unit", given["unit"]),
         initial=_check.number("initial", given["initial"]),
     )
+
+
+def _attached(tree: object, reader: Reader) -> dict[str, Any]:
+    return {name: reader.value(value) for name, value in mapping(tree, "attached").items()}
 
 
 def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:

@@ -21,6 +21,7 @@ from mpm.scene import walls as _walls
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
 from mpm.scene.emitters import Emitter, make_emitter, refuse_titles
+from mpm.scene.loads import Force, Hold, Load, OfTime, Where, make_force, make_hold
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -319,6 +320,7 @@ class Scene(Collides, _check.Strict):
         "_emitters",
         "_gravity",
         "_kept",
+        "_loads",
         "_lower",
         "_upper",
         "_walls",
@@ -358,6 +360,7 @@ class Scene(Collides, _check.Strict):
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
         self._emitters: list[Emitter] = []
+        self._loads: list[Load] = []
         self._kept = False
         self._changes: tuple[Any, ...] = ()  # those of the run of a simulation that keeps it
 
@@ -405,6 +408,11 @@ class Scene(Collides, _check.Strict):
     def colliders(self) -> tuple[Collider, ...]:
         """The colliders in the order of their addition."""
         return tuple(self._colliders)
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """The loads and held regions in the order of their addition."""
+        return tuple(self._loads)
 
     @property
     def emitters(self) -> tuple[Emitter, ...]:
@@ -542,7 +550,104 @@ class Scene(Collides, _check.Strict):
 
     def _taken_names(self) -> set[str]:
         self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
-        return {collider.name for collider in self._colliders}
+        return {collider.name for collider in self._colliders} | {load.name for load in self._loads}
+
+    def _about_loads(self) -> dict[str, Any]:
+        """What the checks of a load need."""
+        self._refuse_if_kept("make a new simulation")
+        return {
+            "dimension": self.dimension,
+            "bodies": [body.name for body in self._bodies],
+            "taken": {one.name for one in (*self._colliders, *self._loads)},
+        }
+
+    @_check.options
+    def add_force(self, body: Body | str, force: npt.ArrayLike | OfTime, *, name: str | None = None) -> Force:
+        """Add a force on a body.
+
+        The particles or nodes of the body share it in proportion to their masses, as they share its weight; where
+        particles are deleted, the others bear it. A function is evaluated at the beginning of every step, and the whole
+        step uses its result. The history has the impulse and the work of the force, ``impulse:NAME``, ``force:NAME``
+        and ``work:NAME``, and `Simulation.force` its mean. `mpm.Simulation` and `mpm.fem.Simulation` take loads,
+        explicit and implicit; `mpm.sph.Simulation` refuses them. As with a `body_force`, steps are called from Python
+        one by one, and the bound of the time step ignores the force (give `max_dt` if it drives the motion).
+
+        Parameters
+        ----------
+        body : Body or str
+            A body of the scene, or its name.
+        force : array_like of shape (d,), or callable
+            [N], in 2-D per metre of depth; or a function f(t) of the time [s].
+        name : str, optional
+            Unique among loads and colliders; default ``force0``, ``force1``, …
+
+        Returns
+        -------
+        Force
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
+            before.
+        """
+        load = make_force(body=body, force=force, name=name, **self._about_loads())
+        self._loads.append(load)
+        return load
+
+    @_check.options
+    def hold(
+        self,
+        body: Body | str,
+        where: Where = None,
+        *,
+        velocity: npt.ArrayLike | Callable[[float], Any],
+        name: str | None = None,
+    ) -> Hold:
+        """Hold a region of a body: prescribe components of its velocity.
+
+        The region consists of the particles or nodes that are there at the beginning, and moves along with them. In
+        `mpm.fem.Simulation` its nodes get the velocity. In `mpm.Simulation`, the nodes of the grid that have a
+        tenth of their mass or more from the region get it, after all contacts; what is beside the region feels its
+        end to within half a cell, and particles at its end move a little with what is beside. Where two regions hold
+        the same component, that of the later one holds. The reaction is recorded: the history has ``impulse:NAME``,
+        ``force:NAME`` [N], the force on the material, and ``work:NAME`` [J], and `Simulation.force` gives the mean. A
+        rigid body cannot be held; `mpm.sph.Simulation` refuses held regions.
+
+        Parameters
+        ----------
+        body : Body or str
+            A body of the scene, or its name.
+        where : one of `mpm.shapes`, or callable, optional
+            The region: a shape, or a function of positions (n, d) that returns truth values (n,). Default: all of the
+            body.
+        velocity : sequence of d numbers or None, or callable
+            [m/s]; None where a component is free, such as ``(None, 0, 0)``. A function f(t) of the time [s] returns
+            the same at the beginning of every step; the whole step has that velocity.
+        name : str, optional
+            Unique among loads and colliders; default ``hold0``, ``hold1``, …
+
+        Returns
+        -------
+        Hold
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
+            before. A simulation raises if no particle is in the region.
+
+        Examples
+        --------
+        >>> scene = mpm.Scene(lower=(0, 0), upper=(2, 1))
+        >>> steel = mpm.materials.NeoHookean(E=2e11, nu=0.3, density=7800)
+        >>> bar = scene.add(mpm.shapes.Box((0.5, 0.4), (1.5, 0.6)), steel)
+        >>> scene.hold(bar, lambda x: x[:, 0] < 0.6, velocity=(0, None), name="left")  # doctest: +ELLIPSIS
+        left: ... of body0 at [0.0, None] m/s
+        """
+        load = make_hold(body=body, where=where, velocity=velocity, name=name, **self._about_loads())
+        self._loads.append(load)
+        return load
 
     def _add_collider(self, collider: Collider) -> None:
         self._colliders.append(collider)
@@ -591,6 +696,7 @@ class Scene(Collides, _check.Strict):
         object.__setattr__(other, "_bodies", list(self._bodies))
         object.__setattr__(other, "_colliders", list(self._colliders))
         object.__setattr__(other, "_emitters", list(self._emitters))
+        object.__setattr__(other, "_loads", list(self._loads))
         object.__setattr__(other, "_kept", False)
         return other
 
@@ -630,6 +736,7 @@ class Scene(Collides, _check.Strict):
         lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
         lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         lines += [f"  {line}" for line in _check.ends(self._emitters, "emitters", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._loads, "loads", repr)]
         return "\n".join(lines)
 
 

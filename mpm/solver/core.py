@@ -53,6 +53,19 @@ class Core(Protocol):
         """One step with the accelerations (n, d), float64 [m/s2], to the time `end` [s] at most: for scenes with a body
         force alone."""
 
+    def step_loaded(
+        self,
+        body_force: Any,
+        first: Any,
+        load: Any,
+        force: Any,
+        couple: Any,
+        holds: Any,
+        velocity: Any,
+        end: float,
+    ) -> None:
+        """One step under loads and held regions: for scenes that have some, and solvers that take them."""
+
     def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
         """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`. Within
         such a call a further one raises it, too, unless `again`."""

@@ -231,7 +231,8 @@ class Run(_check.Strict):
     def _in_pieces(self) -> bool:
         """Whether a run advances in pieces; then this thread holds the core between them."""
         scene = self._scene  # asked before every step
-        return bool(self._recordings) or scene.body_force is not None or bool(scene._emitters)
+        forced = scene.body_force is not None or bool(scene._loads)
+        return bool(self._recordings) or forced or bool(scene._emitters)
 
     def _next_filling(self) -> float:
         """When an emitter fills next [s]; infinite without emitters."""
@@ -242,7 +243,9 @@ class Run(_check.Strict):
 
     def _advance_to(self, steps: int, end: float, pause: float) -> None:
         """The same, but not beyond the first step that reaches the time `pause`."""
-        if self._scene.body_force is not None:
+        if self._scene._loads:
+            self._advance_loaded(steps, end, pause)
+        elif self._scene.body_force is not None:
             self._advance_forced(self._scene.body_force, steps, end, pause)
         elif end < math.inf:
             self._core.run(end, pause, steps)
@@ -259,6 +262,10 @@ class Run(_check.Strict):
             if self._rows() != rows:
                 raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
             self._core.step_forced(b, end)
+
+    def _advance_loaded(self, steps: int, end: float, pause: float) -> None:
+        """The same, each step under the loads at its beginning; the core is held."""
+        raise NotImplementedError(f"a {type(self).__name__} has no loads")
 
     def _rows(self) -> tuple[int, int]:
         """What changes when particles are added or deleted."""

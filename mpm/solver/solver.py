@@ -30,6 +30,7 @@ from mpm.scene.colliders import (
     warn_of_late,
     warn_of_thin_or_missing,
 )
+from mpm.scene.loads import of_digest
 from mpm.scene.scene import Scene
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format, T
@@ -38,10 +39,12 @@ from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
 
 if TYPE_CHECKING:
+    from mpm.scene.loads import Load
     from mpm.scene.scene import Body
     from mpm.scene.settings import Setting
     from mpm.solver.changes import Change
     from mpm.solver.core import Core
+    from mpm.solver.loading import Attached
     from mpm.solver.state import State
 
 __all__ = ["SolverBase"]
@@ -64,7 +67,7 @@ class SolverBase(Run, Collides):
         Default `mpm.get_num_threads`, but at most one per 4,096 particles.
     """
 
-    __slots__ = ("_colliders",)
+    __slots__ = ("_attached", "_colliders")
 
     _kind: ClassVar[str]
     _has_grid: ClassVar[bool] = False
@@ -74,6 +77,8 @@ class SolverBase(Run, Collides):
     _looks: ClassVar[type[Any] | None] = None
     _rubs: ClassVar[bool] = True
     """Whether its walls and colliders may have friction."""
+    _takes_loads: ClassVar[bool] = False
+    """Whether it has loads and held regions."""
     _instead: ClassVar[Mapping[str, str]] = advice.OF_SOLVERS
     """What to do instead of methods and quantities that other solvers have, by their names."""
 
@@ -93,7 +98,13 @@ class SolverBase(Run, Collides):
         self, core: Core, scene: Scene, *, colliders: Sequence[Placed] = (), threads: int | None = None
     ) -> None:
         super().__init__(core, scene, threads=threads)
+        if scene.loads and not self._takes_loads:
+            raise ValueError(
+                f"scene has the load {scene.loads[0].name!r}: {self._no_loads()}; mpm.Simulation and "
+                "mpm.fem.Simulation have loads and held regions"
+            )
         self._colliders = list(colliders)
+        self._attached: tuple[Attached, ...] = ()
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in derived.NAMES:
@@ -184,6 +195,7 @@ class SolverBase(Run, Collides):
     def _lines(self) -> Iterator[str]:
         """The lines of `repr` below the first."""
         yield from _check.ends(self._colliders, "colliders", lambda placed: repr(placed.collider))
+        yield from _check.ends(self._scene.loads, "loads", repr)
 
     def _stepping(self, dt: float) -> str:
         """A time step in words; 0: automatic."""
@@ -206,6 +218,23 @@ class SolverBase(Run, Collides):
         """Warn about, or refuse, a collider where material is already. It is not in the core yet."""
         x = np.asarray(self.particles._copy("x"), dtype=np.float64)
         warn_of_late(trial, x, getattr(self, self._resolution), self._rows_are)
+
+    def _no_loads(self) -> str:
+        """Why it takes no loads."""
+        return f"a {_check.qualified(type(self))} takes no loads"
+
+    def _admit_load(self, load: Load) -> None:
+        """Raise for a load that its body cannot have."""
+
+    def _advance_loaded(self, steps: int, end: float, pause: float) -> None:
+        from mpm.solver.loading import Loading
+
+        core, last = self._core, self._core.steps + steps
+        loading = Loading(self)
+        while core.steps < last and core.time < min(end, pause):
+            if not loading.is_current:
+                loading = Loading(self)
+            loading.step(end)
 
     def _place(self, prepared: Prepared, scene: Scene) -> Placed:
         """Hand the last collider of the scene to the core; after an error it is not there."""
@@ -294,7 +323,7 @@ class SolverBase(Run, Collides):
 
     @_check.options
     def force(self, name: str, *, window: float | None = None) -> FloatArray:
-        """The force of a collider, or of the walls, on the material: the mean over the last records of the history.
+        """The force of a collider, a load, a held region or the walls on the material: the mean over the last records.
 
         Explicit steps make contact forces fluctuate from step to step, so that a window of some hundred steps tells
         more than the last one. ``history["force:NAME"]`` has all of them.
@@ -302,7 +331,7 @@ class SolverBase(Run, Collides):
         Parameters
         ----------
         name : str
-            Of a collider, or ``"walls"``.
+            Of a collider, a load or a held region, or ``"walls"``.
         window : float, optional
             The mean is over the last records that cover so much time [s], > 0; the whole run, if that is shorter.
             Default: the time since the record before the last one.
@@ -315,9 +344,12 @@ class SolverBase(Run, Collides):
         Raises
         ------
         ValueError
-            There is no collider of that name; or no step has been recorded.
+            There is nothing of that name; or no step has been recorded.
         """
-        names = tuple(placed.collider.name for placed in self._colliders)
+        names = (
+            *(placed.collider.name for placed in self._colliders),
+            *(load.name for load in self._scene.loads),
+        )
         chosen = _check.choice("name", name, (*names, "walls"))
         span = None if window is None else _check.number("window", window, low=0, low_open=True, unit="s")
         history = self.history
@@ -405,7 +437,9 @@ class SolverBase(Run, Collides):
                 "a recording is open: it states the colliders at its beginning; close it, add the collider, and record "
                 "into another file"
             )
-        return {placed.collider.name for placed in self._colliders}
+        return {placed.collider.name for placed in self._colliders} | {
+            load.name for load in self._scene.loads
+        }
 
     def _add_collider(self, collider: Collider) -> None:
         scene = self._scene._with_collider(collider)
@@ -451,6 +485,10 @@ class SolverBase(Run, Collides):
             digest.update(text.encode())
         for placed in self._colliders:
             digest.update(placed.digest)
+        for load, attached in zip(scene.loads, self._attached, strict=True):
+            digest.update(repr(of_digest(load)).encode())
+            for name in sorted(attached):
+                digest.update(attached[name].tobytes())
         return digest
 
     # ---- changes of what is simulated --------------------------------------------------------------------

@@ -208,8 +208,10 @@ class History(Mapping[str, FloatArray]):
     (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
-    ``"force:NAME"`` of a collider and ``"wall_force"`` are these impulses over the time since the entry before, [N];
-    they are looked up by name, and not listed.
+    For every load and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done on the
+    material since the entry before [J]: force times motion, for a held region reaction times its velocity.
+    ``"force:NAME"`` of a collider or load and ``"wall_force"`` are these impulses over the time since the entry
+    before, [N]; they are looked up by name, and not listed.
     The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its
     reference point and its angular velocity ω. Every look-up gives a new array. In 2-D all is per metre of depth.
 

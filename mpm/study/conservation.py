@@ -73,7 +73,7 @@ def drifts(sim: Solver, start: Totals) -> list[Drift]:
     Returns
     -------
     list of Drift
-        Mass; each component of the momentum less the impulses of gravity, body force, walls and colliders; the
+        Mass; each component of the momentum less the impulses of gravity, body force, walls, colliders and loads; the
         angular momentum about the vertical where none of them can change it.
 
     Raises
@@ -89,8 +89,8 @@ def drifts(sim: Solver, start: Totals) -> list[Drift]:
     late = history["time"] > start.time
     history = {name: values[late] for name, values in history.items()}
     impulse = history["body_impulse"] + history["wall_impulse"]
-    for collider in sim.scene.colliders:
-        impulse += history[f"impulse:{collider.name}"]
+    for one in (*sim.scene.colliders, *sim.scene.loads):
+        impulse += history[f"impulse:{one.name}"]
     mass, d = history["mass"], sim.dimension
     motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
     result = [Drift("mass", per_depth("kg", d), _largest(mass - start.mass), start.mass)]
@@ -109,7 +109,7 @@ def _angular(
 ) -> list[tuple[str, str, float]]:
     """Components of the angular momentum that no external force can change."""
     turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)
-    if turned or sim.scene.body_force is not None:
+    if turned or sim.scene.body_force is not None or sim.scene.loads:
         return []
     spin = history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
     pushed = np.abs(impulse).max(axis=0, initial=0) > 0

@@ -248,7 +248,8 @@ def unit_of(name: str, dimension: int) -> str:
     """The unit of a column or of a component; ``"1"`` where it has none."""
     if name.startswith("displacement:"):
         return "m"
-    for begin, unit in (("impulse:", "N s"), ("torque:", "N m s"), ("force:", "N"), ("wall_force", "N")):
+    begins = {"impulse:": "N s", "torque:": "N m s", "force:": "N", "wall_force": "N", "work:": "J"}
+    for begin, unit in begins.items():
         if name.startswith(begin):
             return per_depth(unit, dimension)
     whole = name if name in UNITS else name.rpartition("_")[0]

@@ -15,6 +15,7 @@
 #include "contact/boundary.h"
 #include "contact/constraint.h"
 #include "materials/laws.h"
+#include "run/loads.h"
 
 enum { MPM_FEM_TASK = 4096, MPM_FEM_CHUNK = 1024 }; /* elements of a task, nodes of a chunk */
 
@@ -94,6 +95,9 @@ typedef struct mpm_fem_pass {
     double lower[3], upper[3]; /* of the domain [m] */
     double dt, gravity[3], drag; /* [s], [m/s2], a of D = a M + b K [1/s] */
     const double *body_force;  /* [row][dim] [m/s2], or NULL */
+    const mpm_forcing *forcing; /* of held regions, or NULL */
+    size_t loads;
+    double (*hold_impulses)[3]; /* [chunk][load] [N s] */
     const void *x, *v, *mass;  /* reals [row][dim], [row] */
     const void *copies;
     void *force;               /* reals [row][4]: the sum of the copies */

@@ -137,6 +137,23 @@ INLINE bool is_inside(const mpm_fem_pass *pass, const real x[DIM])
     return inside;
 }
 
+/* Gives a node the velocities of the regions that hold it; the last region wins. */
+NOINLINE void hold_node(const mpm_fem_pass *pass, ptrdiff_t row, real v[DIM], double (*impulses)[3])
+{
+    const double mass = (double)((const real *)pass->mass)[row];
+    for (int a = 0; a < DIM; a++) {
+        size_t region = pass->loads;
+        for (size_t k = 0; k < pass->loads; k++)
+            if (pass->forcing->holds[row] >> k & 1 && !isnan(pass->forcing->velocity[k * DIM + (size_t)a]))
+                region = k;
+        if (region == pass->loads)
+            continue;
+        const real speed = (real)pass->forcing->velocity[region * DIM + (size_t)a];
+        impulses[region][a] += mass * ((double)speed - (double)v[a]);
+        v[a] = speed;
+    }
+}
+
 void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(pass, chunk);
@@ -149,6 +166,9 @@ void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk)
     if (colliders)
         report.collider_speed = find_near(pass, rows, books);
     const bool near = report.collider_speed >= 0;
+    double (*impulses)[3] = pass->forcing ? pass->hold_impulses + (size_t)chunk * pass->loads : NULL;
+    if (impulses)
+        memset(impulses, 0, pass->loads * sizeof *impulses);
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
         const real *x = (const real *)pass->x + row * DIM, *v = (const real *)pass->v + row * DIM;
         const real *force = (const real *)pass->force + row * 4, mass = ((const real *)pass->mass)[row];
@@ -161,6 +181,8 @@ void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk)
         }
         if (near || !is_inside(pass, x))
             touch(pass, row, near, w, books, &report);
+        if (__builtin_expect(impulses && pass->forcing->holds[row], 0))
+            hold_node(pass, row, w, impulses);
         for (int a = 0; a < DIM; a++) {
             const double speed = __builtin_fabs((double)w[a]);
             report.speed = speed <= report.speed ? report.speed : speed <= REAL_LARGEST ? speed : (double)INFINITY;

@@ -8,6 +8,7 @@
  *     pairs       contact between the layers of a place: none acts yet
  *     colliders   all contacts of a node at once                        grid_contact.h
  *     walls
+ *     holds       nodes of held regions                                 grid_holds.h
  *     report      extremes of the velocities, impulses of mirrors       grid_report.h
  *
  * A block runs through all of them at once, unless it waits for others: for the sums of its images at mirrors and
@@ -16,6 +17,7 @@
  */
 #include "mpm/kernels/grid_contact.h"
 #include "mpm/kernels/grid_filter.h"
+#include "mpm/kernels/grid_holds.h"
 #include "mpm/kernels/grid_report.h"
 #include "mpm/kernels/grid_velocity.h"
 
@@ -37,6 +39,15 @@ INLINE void end_free_block(const mpm_grid_pass *pass, ptrdiff_t b)
     pass->reports[b].approach = begin_colliders(pass, b);
 }
 
+/* Contacts and held regions. Returns the bound of the colliders' speed. */
+INLINE double touch_block(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const double collider_speed = apply_contacts(pass, b);
+    if (__builtin_expect(pass->forcing != NULL, 0))
+        hold_nodes(pass, b);
+    return collider_speed;
+}
+
 /* The stages behind the sums, for `count` blocks of one place. */
 INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrdiff_t count)
 {
@@ -49,7 +60,7 @@ INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrd
         if (pass->stage == MPM_GRID_FREE)
             end_free_block(pass, b);
         else
-            end_block(pass, b, apply_contacts(pass, b));
+            end_block(pass, b, touch_block(pass, b));
     }
 }
 

@@ -23,7 +23,7 @@ static bool has_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
 static uint64_t candidates(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
-    const bool all = has_colliders(pass, b) || block->fold >= 0;
+    const bool all = has_colliders(pass, b) || block->fold >= 0 || pass->forcing;
     const real *node = velocities_of(pass, b);
     uint64_t found = all ? UINT64_MAX : nodes_at_walls(block, pass->cells);
     for (int n = 0; n < MPM_BLOCK_NODES; n++)
@@ -86,6 +86,22 @@ static void find_contacts(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t 
         add_contact(held, contacts[c], image, v);
 }
 
+/* The components that regions hold come before all contacts. */
+static void find_holds(const mpm_grid_pass *pass, ptrdiff_t b, int n, const mpm_image_node *image, const double v[3],
+                       mpm_held_node *held)
+{
+    const real *holds = field_nodes(pass->grid, MPM_GRID_HOLDS, b) + 4 * n;
+    for (int a = 0; a < DIM; a++) {
+        if (!(holds[a] > 0))
+            continue;
+        const int region = (int)holds[a] - 1;
+        mpm_held_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - region};
+        contact.normal[a] = 1;
+        contact.surface[a] = pass->forcing->velocity[region * DIM + a];
+        add_contact(held, contact, image, v);
+    }
+}
+
 void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
@@ -104,7 +120,10 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
         }
         *next = (mpm_held_node){.node = n, .rounding = mpm_constraint_rounding(REAL_IS_FLOAT)};
         faces.held = faces_that_hold(at, pass->walls, pass->cells);
-        find_contacts(pass, b, at, &faces, image, v, next);
+        if (pass->forcing)
+            find_holds(pass, b, n, image, v, next);
+        if (next->contacts < DIM)
+            find_contacts(pass, b, at, &faces, image, v, next);
         if (!next->contacts)
             continue;
         mpm_constraint_fix(next, DIM);
@@ -159,6 +178,8 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
     const mpm_node_block *block = &pass->grid->blocks[b];
     const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->field[MPM_GRID_GUESS], b);
     double *wall = pass->reports[b].impulse;
+    if (pass->forcing)
+        memset(pass->hold_impulses + (size_t)b * pass->loads, 0, pass->loads * sizeof *pass->hold_impulses);
     for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
         const mpm_held_node *at = &held->nodes[i];
         const mpm_image_node *image = image_of(pass, b, at->node);
@@ -176,8 +197,11 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
                 impulse[a] = share * (contact->impulse[a] + pressure * contact->across[a]);
                 wall[a] -= image && image->normals >> a & 1 ? impulse[a] : 0;
                 wall[a] += contact->collider == MPM_HELD_BY_WALL ? impulse[a] : 0;
+                if (contact->collider <= MPM_HELD_BY_REGION)
+                    pass->hold_impulses[(size_t)b * pass->loads + (size_t)(MPM_HELD_BY_REGION - contact->collider)]
+                                       [a] += impulse[a];
             }
-            if (contact->collider != MPM_HELD_BY_WALL)
+            if (contact->collider >= 0)
                 mpm_collider_enter(
                     &pass->colliders.books[(size_t)b * pass->colliders.count + (size_t)contact->collider],
                     &pass->colliders.list[contact->collider], x, impulse);

@@ -26,6 +26,7 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
 int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block,
                                       double tolerance);
 void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+void MPM_KERNEL(hold_nodes_mark)(const mpm_hold_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange);
@@ -56,6 +57,7 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .held_find = MPM_KERNEL(held_nodes_find),
     .held_revise = MPM_KERNEL(held_nodes_revise),
     .held_enter = MPM_KERNEL(held_nodes_enter),
+    .hold_mark = MPM_KERNEL(hold_nodes_mark),
     .locate = MPM_KERNEL(exchange_locate),
     .write_out = MPM_KERNEL(exchange_write_out),
     .inspect = MPM_KERNEL(exchange_inspect),

@@ -17,6 +17,7 @@
 #include "materials/laws.h"
 #include "mpm/kernels/scheme.h"
 #include "mpm/memory/binning.h"
+#include "run/loads.h"
 
 /** X(enumerator, name, standard, any): every operation on particles, with the files of its sweep for the standard
  *  scheme and for any other scheme. */
@@ -35,7 +36,9 @@
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
-    X(MPM_PRODUCT, product, tangent, tangent_any)     /* dt^2 H times a node vector, by the tangent that was kept */
+    X(MPM_PRODUCT, product, tangent, tangent_any)     /* dt^2 H times a node vector, by the tangent that was kept */ \
+    X(MPM_LOAD_POWER, load_power, sweep_any, sweep_any) /* after the grid pass: what the forces of loads do */ \
+    X(MPM_SHARE, share, sweep_any, sweep_any)         /* before P2G: the shares of held regions, to the grid */
 
 #define MPM_OPERATION_ENUMERATOR(enumerator, name, standard, any) enumerator,
 typedef enum mpm_operation { MPM_OPERATIONS(MPM_OPERATION_ENUMERATOR) MPM_OPERATION_COUNT } mpm_operation;
@@ -159,7 +162,7 @@ typedef union mpm_arguments {
     } p2g, g2p, synchronize;
     struct {
         double dt;
-        const double *b; /* as of body_force; NULL: none */
+        const double *b; /* body force, [row][dim] [m/s2]; NULL: none */
     } rigid_sums;
     struct {
         double dt;
@@ -175,8 +178,17 @@ typedef union mpm_arguments {
     } dry_run;
     struct {
         double dt;
-        const double *b; /* acceleration, [row][dim] [m/s2] */
+        const mpm_forcing *forcing; /* its body force and couples */
     } body_force;
+    struct {
+        double dt;
+        const mpm_forcing *forcing;
+        double *power; /* [entry] [W] */
+    } load_power;
+    struct {
+        const mpm_forcing *forcing;
+        int first; /* of the regions, one for each dimension */
+    } share;
     struct {
         double dt;
         const void *nodes; /* the trial velocity, or the vector to multiply: as grid->field */
@@ -227,8 +239,19 @@ typedef struct mpm_grid_pass {
     mpm_scheme scheme;
     mpm_grid_stage stage;
     int filter_step;   /* k >= 1 of MPM_GRID_FILTER */
+    const mpm_forcing *forcing; /* of held regions, whose nodes are marked; NULL: none is held */
+    size_t loads;
+    double (*hold_impulses)[3]; /* [block][load]: of held regions [N s] */
     mpm_block_report *reports; /* per block */
 } mpm_grid_pass;
+
+/** Marks nodes that regions hold, from the shares of `regions` of them, from `first` on, in the mass of the nodes. */
+typedef struct mpm_hold_pass {
+    const mpm_grid *grid;
+    const mpm_forcing *forcing;
+    int first, regions;
+    bool begins; /* forgets earlier marks */
+} mpm_hold_pass;
 
 /** The nodes at contacts: those of block b are `nodes[first[b]]` and the `count[b] - 1` after it. */
 typedef struct mpm_held {
@@ -338,6 +361,8 @@ typedef struct mpm_kernels {
     int32_t (*held_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block, double tolerance);
     /** Enters the impulses of the contacts in the reports of walls and the books of colliders. */
     void (*held_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+    /** Marks the nodes of a block that regions hold, after MPM_SHARE and its means. */
+    void (*hold_mark)(const mpm_hold_pass *pass, ptrdiff_t block);
     mpm_binning_locate locate;
     /** Writes `field` to `rows`. */
     void (*write_out)(const mpm_exchange *exchange);

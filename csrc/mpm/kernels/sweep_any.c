@@ -312,11 +312,46 @@ void MPM_KERNEL(sweep_any_rest_volume)(const mpm_sweep *sweep, const mpm_argumen
     for_each_group(sweep, arguments, task, sweep->workspaces[thread], rest_volume_group);
 }
 
+/* The couples of loads on a particle: force times arm, as if the force acted at the end of the arm [N m]. */
+static bool add_couples(const mpm_forcing *forcing, int32_t row, double couple[DIM][DIM])
+{
+    const int32_t begin = forcing->first[row], end = forcing->first[row + 1];
+    memset(couple, 0, DIM * sizeof *couple);
+    for (int32_t e = begin; e < end; e++)
+        for (int b = 0; b < DIM; b++)
+            for (int a = 0; a < DIM; a++)
+                couple[b][a] += forcing->couple[((ptrdiff_t)e * DIM + b) * DIM + a];
+    return begin < end;
+}
+
+/* dt sum w K g with the couples K of a tile, where g is the gradient of the scheme, as for stresses. */
+static void deposit_couples(const mpm_sweep *sweep, const mpm_forcing *forcing, ptrdiff_t t, double dt,
+                            struct deposit *deposit)
+{
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const double scale = dt / sweep->dx / (mls ? mpm_scheme_second_moment(scheme->degree) : 1);
+    double couple[DIM][DIM];
+    memset(deposit->A, 0, sizeof deposit->A);
+    memset(deposit->G, 0, sizeof deposit->G);
+    for (int q = 0; q < WIDTH; q++) {
+        const int32_t row = sweep->particles->row[t * WIDTH + q];
+        if (row < 0 || !add_couples(forcing, row, couple))
+            continue;
+        for (int b = 0; b < DIM; b++)
+            for (int a = 0; a < DIM; a++)
+                ((real *)(mls ? &deposit->A[a][b] : &deposit->G[a][b]))[q] = (real)(scale * couple[b][a]);
+    }
+    deposit->by_offset = mls;
+    deposit->by_slope = !mls;
+}
+
 /* p_i += dt sum w m b. Split schemes add it to the other forces. */
 static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                              struct workspace *work, mpm_measure *result)
 {
-    const double dt = arguments->body_force.dt, *b = arguments->body_force.b;
+    const mpm_forcing *forcing = arguments->body_force.forcing;
+    const double dt = arguments->body_force.dt, *b = forcing->body_force;
     const bool split = mpm_scheme_is_split(&sweep->scheme), rigid = is_rigid(sweep, group);
     real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
     struct stencil *s = &work->stencil;
@@ -336,6 +371,10 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
         if (rigid)
             continue;
         stencil_prepare(s, tile.x, sweep->scheme.degree);
+        if (forcing->couple) {
+            deposit_couples(sweep, forcing, group->first_tile + t, dt, &deposit);
+            fold_offset(&deposit, s->e);
+        }
         stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
     }
     if (!rigid)
@@ -348,6 +387,110 @@ void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_argument
     struct workspace *work = sweep->workspaces[thread];
     begin_scatter(work);
     for_each_group(sweep, arguments, task, work, body_force_group);
+}
+
+/* ---- loads ------------------------------------------------------------------------------------------------------ */
+
+static bool has_loads(const mpm_forcing *forcing, const int32_t row[WIDTH])
+{
+    bool any = false;
+    for (int q = 0; q < WIDTH; q++)
+        any |= row[q] >= 0 && forcing->first[row[q]] < forcing->first[row[q] + 1];
+    return any;
+}
+
+/* The velocity of a tile's particles in the step, and its gradient. */
+static struct motion loaded_motion(const mpm_sweep *sweep, const mpm_group *group, const struct constants *k,
+                                   ptrdiff_t t, struct workspace *work)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const int law = mpm_material_kernel_law(material);
+    struct tile tile;
+    struct motion motion;
+    tile_load(&tile, sweep->particles, t, law_keeps_J(material->law), true);
+    tile_load_history(&tile, sweep->particles, t, material, law_history(law, material));
+    if (is_rigid(sweep, group)) {
+        rigid_advance(sweep, k, group, &tile, &motion);
+        return motion;
+    }
+    motion.gradient = gather_gradient(sweep, work, k, &tile);
+    for (int b = 0; b < DIM; b++)
+        motion.velocity[b] = stencil_sum(&work->stencil, 0, b);
+    return motion;
+}
+
+/* The power of an entry: F v + K : grad v [W]. */
+static double entry_power(const mpm_forcing *forcing, ptrdiff_t e, const struct motion *motion, int q)
+{
+    double sum = 0;
+    for (int b = 0; b < DIM; b++) {
+        sum += forcing->force[e * DIM + b] * (double)wide_lane(motion->velocity[b], q);
+        for (int a = 0; forcing->couple && a < DIM; a++)
+            sum += forcing->couple[(e * DIM + b) * DIM + a] * (double)wide_lane(motion->gradient.m[b][a], q);
+    }
+    return sum;
+}
+
+static void load_power_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                             struct workspace *work, mpm_measure *result)
+{
+    (void)result;
+    const mpm_forcing *forcing = arguments->load_power.forcing;
+    const struct constants k = group_constants(sweep, (struct durations){arguments->load_power.dt, 0}, group);
+    const mpm_grid_field moves = sweep->scheme.midpoint ? MPM_GRID_MIDPOINT : MPM_GRID_VELOCITY;
+    if (!is_rigid(sweep, group))
+        arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[moves]);
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        const int32_t *row = sweep->particles->row + t * WIDTH;
+        if (!has_loads(forcing, row))
+            continue;
+        const struct motion motion = loaded_motion(sweep, group, &k, t, work);
+        for (int q = 0; q < WIDTH; q++)
+            for (int32_t e = row[q] < 0 ? 0 : forcing->first[row[q]]; row[q] >= 0 && e < forcing->first[row[q] + 1];
+                 e++)
+                arguments->load_power.power[e] = entry_power(forcing, e, &motion, q);
+    }
+}
+
+void MPM_KERNEL(sweep_any_load_power)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
+                                      int thread)
+{
+    for_each_group(sweep, arguments, task, sweep->workspaces[thread], load_power_group);
+}
+
+/* {sum w m in region first, first + 1, ..., sum w m} */
+static void share_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
+                        struct workspace *work, mpm_measure *result)
+{
+    (void)result;
+    const uint64_t *holds = arguments->share.forcing->holds;
+    const int first = arguments->share.first;
+    struct stencil *s = &work->stencil;
+    if (is_rigid(sweep, group))
+        return;
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, true, false);
+        struct deposit deposit = {.mass = tile.mass};
+        for (int q = 0; q < WIDTH; q++) {
+            const int32_t row = sweep->particles->row[(group->first_tile + t) * WIDTH + q];
+            for (int c = 0; row >= 0 && c < DIM && first + c < MPM_MOST_LOADS; c++)
+                ((real *)&deposit.Q[c])[q] = holds[row] >> (first + c) & 1 ? wide_lane(tile.mass, q) : 0;
+        }
+        stencil_prepare(s, tile.x, sweep->scheme.degree);
+        stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree,
+                        &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_SHARES]);
+}
+
+void MPM_KERNEL(sweep_any_share)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+{
+    struct workspace *work = sweep->workspaces[thread];
+    begin_scatter(work);
+    clear_copies(sweep->grid, MPM_GRID_SHARES, task);
+    for_each_group(sweep, arguments, task, work, share_group);
 }
 
 /* The workspace of sweep.c is smaller. */

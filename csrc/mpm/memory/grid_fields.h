@@ -26,8 +26,8 @@ typedef struct mpm_fold_rule {
  *  copies  the field in whose private copies the tasks collect it: itself, another one that has been summed before, or
  *          MPM_GRID_NONE where no sweep scatters it. Copies are added in the order of tasks.
  *  raw     the same for the sums of blocks with images before they are folded
- *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?) and `by_stiffness` (the
- *          preconditioner of their solves), which mpm/describe.c evaluates
+ *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
+ *          preconditioner of their solves) and `holds` (may regions be held?), which mpm/describe.c evaluates
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -54,6 +54,9 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_PRODUCT, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
     X(MPM_GRID_CORRECTION, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
     X(MPM_GRID_DIAGONAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves && by_stiffness) \
+    /* the shares of held regions in the mass of a node; then the region that holds each component, counted from 1 */ \
+    X(MPM_GRID_SHARES, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_SHARES, holds) \
+    X(MPM_GRID_HOLDS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, holds) \
     MPM_MORE_GRID_FIELDS(X)
 
 /* A test adds rows. */

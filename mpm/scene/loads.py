@@ -1,0 +1,240 @@
+"""Loads and held regions of a scene: forces on bodies, tractions on their surfaces, prescribed velocities."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mpm.base import _check
+from mpm.base._check import FloatArray
+from mpm.shapes import Shape
+from mpm.shapes.distances import describe, measure
+
+__all__ = ["KINDS", "Force", "Hold", "Load", "make_force", "make_hold", "make_load", "with_function"]
+
+Where: TypeAlias = Shape | Callable[[FloatArray], npt.ArrayLike] | None
+OfTime: TypeAlias = Callable[[float], npt.ArrayLike]
+Speeds: TypeAlias = tuple[float | None, ...]
+GONE = ", also among colliders and other loads"
+FASTEST = 1e90  # m/s, as of colliders
+ON_FACE = 1e-9  # of the size of a body: points so far outside of a shape are on its face
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Force:
+    """A force that the particles of a body share by their masses. Made by `Scene.add_force`."""
+
+    body: str
+    force: FloatArray | OfTime
+    name: str
+
+    def at(self, t: float) -> FloatArray:
+        """The force (d,) [N] at a time [s]."""
+        if not callable(self.force):
+            return self.force
+        return _check.array(f"force(t) of {self.name!r}", self.force(t), (None,))
+
+    def __repr__(self) -> str:
+        given = _check.shown(self.force) if callable(self.force) else f"{self.force.tolist()} N"
+        return f"{self.name}: {given} on {self.body}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hold:
+    """A region of a body whose velocity is prescribed. Made by `Scene.hold`."""
+
+    body: str
+    where: Where
+    velocity: Speeds | Callable[[float], Sequence[float | None]]
+    name: str
+
+    def at(self, t: float, dimension: int) -> FloatArray:
+        """The velocity (d,) [m/s] at a time [s], NaN where the region is free."""
+        given = self.velocity
+        if callable(given):
+            given = _speeds(f"velocity(t) of {self.name!r}", given(t), dimension)
+        return np.array([math.nan if speed is None else speed for speed in given])
+
+    def __repr__(self) -> str:
+        given = _check.shown(self.velocity) if callable(self.velocity) else f"{list(self.velocity)} m/s"
+        return f"{self.name}: {_place(self.where)}{self.body} at {given}"
+
+
+Load: TypeAlias = Force | Hold
+
+
+def _place(where: Where) -> str:
+    return (
+        ""
+        if where is None
+        else f"{where!r} of "
+        if isinstance(where, Shape)
+        else f"{_check.shown(where)} of "
+    )
+
+
+def inside(where: Where, x: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which of the points x (n, d) a region has (n,)."""
+    if where is None:
+        return np.ones(len(x), dtype=np.bool_)
+    if isinstance(where, Shape):
+        found = where.contains(x)
+        if not found.all():  # points of a mesh lie on faces of shapes
+            apart = np.flatnonzero(~found)
+            found[apart] = _distance(where, x[apart]) <= ON_FACE * float(np.ptp(x, axis=0).max())
+        return found
+    given = np.asarray(where(x.copy()))
+    if given.shape != (len(x),) or given.dtype != np.bool_:
+        raise ValueError(
+            f"where(x) returned {_check.shown(given)}: must be {len(x)} truth values, one for each point, such as "
+            "where=lambda x: x[:, 0] > 0.9"
+        )
+    return given
+
+
+def _distance(shape: Shape, x: FloatArray) -> FloatArray:
+    """Signed distances (n,) of points outside; infinite for a shape that has none."""
+    size = float(np.ptp(x, axis=0).max()) or 1.0
+    try:
+        return measure(describe(shape, size / 64, (x.min(axis=0), x.max(axis=0))), x)[0]
+    except ValueError:
+        return np.full(len(x), np.inf)
+
+
+def of_time(name: str, given: Any) -> Any:
+    """A function of time alone, which must have one argument."""
+    try:
+        inspect.signature(given).bind(0.0)
+    except TypeError:
+        raise TypeError(
+            f"{name} = {_check.shown(given)}: must be a function f(t) of the time alone"
+        ) from None
+    except ValueError:  # a built-in function may have no signature
+        pass
+    return given
+
+
+def make_force(
+    *,
+    body: object,
+    force: object,
+    name: object,
+    dimension: int,
+    bodies: Collection[str],
+    taken: Collection[str],
+) -> Force:
+    """Check the arguments of `Scene.add_force`."""
+    target = _body(body, bodies)
+    if callable(force):
+        given: FloatArray | OfTime = of_time("force", force)
+    else:
+        given = _check.frozen(_check.array("force", force, (dimension,)))
+    return Force(target, given, _title("force", name, taken))
+
+
+def make_hold(
+    *,
+    body: object,
+    where: object,
+    velocity: object,
+    name: object,
+    dimension: int,
+    bodies: Collection[str],
+    taken: Collection[str],
+) -> Hold:
+    """Check the arguments of `Scene.hold`."""
+    target = _body(body, bodies)
+    region = checked_where(where, dimension)
+    given: Any = (
+        of_time("velocity", velocity) if callable(velocity) else _speeds("velocity", velocity, dimension)
+    )
+    if not callable(given) and all(speed is None for speed in given):
+        raise ValueError(f"velocity = {_check.shown(velocity)}: must hold at least one component")
+    return Hold(target, region, given, _title("hold", name, taken))
+
+
+def checked_where(where: object, dimension: int) -> Any:
+    """A shape of the scene's dimension, a predicate, or None."""
+    if where is None or (callable(where) and not isinstance(where, (Shape, type))):
+        return where
+    if not isinstance(where, Shape):
+        raise _check.wrong_type("where", where, "one of mpm.shapes, or a callable f(x) of positions (n, d)")
+    if where.dimension != dimension:
+        raise ValueError(f"where is {where.dimension}-D: must be {dimension}-D like the scene")
+    if not where._has_inside or where._only_collides:
+        raise TypeError(f"where = {_check.shown(where)}: must be a solid that does not change with time")
+    return where
+
+
+def _body(body: object, bodies: Collection[str]) -> str:
+    named = getattr(body, "name", body)
+    if not isinstance(named, str):
+        raise _check.wrong_type("body", body, "a body of the scene, or its name")
+    return _check.choice("body", named, tuple(bodies))
+
+
+def _title(kind: str, name: object, taken: Collection[str]) -> str:
+    """A name of columns of the history."""
+    title = _check.title("name", _check.unique_name(kind, name, taken, also=GONE))
+    if title == "walls":
+        raise ValueError("name = 'walls': means the walls of the domain; must be another name")
+    return title
+
+
+def _speeds(name: str, given: object, dimension: int) -> Speeds:
+    """Components of a velocity; None where there is none."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
+        raise _check.wrong_type(name, given, f"{dimension} numbers, or None for components that are free")
+    if len(given) != dimension:
+        raise ValueError(f"{name} = {_check.shown(given)}: must have {dimension} components")
+    found: list[float | None] = []
+    for axis, speed in enumerate(given):
+        if speed is not None and not isinstance(speed, (numbers.Real, np.ndarray)):
+            raise _check.wrong_type(f"{name}[{axis}]", speed, "a number [m/s], or None")
+        found.append(
+            None
+            if speed is None
+            else _check.number(f"{name}[{axis}]", speed, low=-FASTEST, high=FASTEST, unit="m/s")
+        )
+    return tuple(found)
+
+
+KINDS: dict[str, Callable[..., Load]] = {"Force": make_force, "Hold": make_hold}
+"""The checks of each kind, by the name of its class."""
+
+
+def make_load(kind: str, given: Mapping[str, Any], **about: Any) -> Load:
+    """A load as a file describes it."""
+    return KINDS[kind](**given, **about)
+
+
+FUNCTIONS = {Force: "force", Hold: "velocity"}
+"""What may be a function of the time, by kind."""
+
+
+def with_function(load: Load, function: Callable[..., Any]) -> Load:
+    """A load with another function in place of the one that a file could not keep."""
+    what = FUNCTIONS[type(load)]
+    if not callable(getattr(load, what)):
+        raise ValueError(f"loads[{load.name!r}]: its {what} is no function; leave it out")
+    return replace(load, **{what: of_time(f"loads[{load.name!r}]", function)})
+
+
+def function_of(load: Load) -> Callable[..., Any] | None:
+    """Its function of the time, if it has one."""
+    given = getattr(load, FUNCTIONS[type(load)])
+    return given if callable(given) else None
+
+
+def of_digest(load: Load) -> tuple[Any, ...]:
+    """What of a load decides how a run continues, but for functions and for what it acts on."""
+    given = getattr(load, FUNCTIONS[type(load)])
+    values = None if callable(given) else np.asarray(given, dtype=object).tolist()
+    return (type(load).__name__, load.body, load.name, values)
