@@ -4,9 +4,9 @@
  * same component, the last one does.
  *
  * The velocity has a kink at the last node that is held, which B-splines round: with the quadratic kernel, what is
- * beside the region behaves as if the region ended 0.15 cells before that node. Nodes up to 0.65 cells beyond the region
- * have the least share or more. So this end is within half a cell of that of the region, wherever the latter is among
- * the nodes.
+ * beside the region behaves as if the region ended 0.15 cells before that node. Nodes up to 0.65 cells beyond the
+ * region have the least share or more. So this end is within half a cell of that of the region, wherever the latter is
+ * among the nodes.
  */
 #include <math.h>
 
