@@ -58,7 +58,10 @@ class Motion(_check.Strict):
             object.__setattr__(self, name, _check.frozen(value) if isinstance(value, np.ndarray) else value)
 
     def _values(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._values()
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -85,6 +88,11 @@ class Motion(_check.Strict):
     def _pose(self, time: float) -> tuple[FloatArray, FloatArray]:
         """u (d,) [m] and the rotation vector (3,) [rad] at a time."""
         raise NotImplementedError
+
+    @property
+    def _about(self) -> FloatArray | None:
+        """The reference point, if the motion sets it."""
+        return self._describe().about
 
     def _held(self, time: float) -> Prescription:
         """For the core: at rest where it is at a time."""
@@ -427,6 +435,30 @@ class Keyframes(Motion):
         return self.angles is not None and bool(self.angles.any())
 
 
+TABLE = 8  # numbers of a row before the velocity: a time [s], the pose (6,) and the angular velocity there
+
+
+class _Table:
+    """Rows of `Velocities`. A motion that goes on from another one shares its rows, so that many changes of a speed
+    cost memory and time for each of them, and not for each pair."""
+
+    __slots__ = ("rows", "used")
+
+    def __init__(self, rows: FloatArray, used: int) -> None:
+        self.rows, self.used = rows, used
+
+    def appended(self, count: int, row: FloatArray) -> _Table:
+        """A table that begins with `count` rows of this one and goes on with another one: this table, if nothing
+        follows there."""
+        table = self
+        if self.used != count or count == len(self.rows):
+            rows = np.empty((max(8, 2 * count), self.rows.shape[1]))
+            rows[:count] = self.rows[:count]
+            table = _Table(rows, count)
+        table.rows[count], table.used = row, count + 1
+        return table
+
+
 class Velocities(Motion):
     """Constant velocities that change at given times; the last one goes on. At rest before the first time.
 
@@ -520,6 +552,23 @@ class Velocities(Motion):
         return np.asarray(given["velocities"][k]), None if rates is None else float(rates[k])
 
     @classmethod
+    def _goes_on(
+        cls,
+        motion: Motion | None,
+        time: float,
+        velocity: FloatArray | None,
+        rate: float | None,
+        dimension: int,
+    ) -> bool:
+        """Whether a motion has a velocity or angular velocity from a time [s] on."""
+        given, speeds = cls._of(motion, dimension), cls._speeds(motion, dimension, time)
+        assert given is not None and speeds is not None
+        same = velocity is None or np.array_equal(velocity, speeds[0])
+        return bool(
+            same and (rate is None or rate == speeds[1]) and not np.any(np.asarray(given["times"]) > time)
+        )
+
+    @classmethod
     def _changed(
         cls,
         motion: Motion | None,
@@ -532,27 +581,73 @@ class Velocities(Motion):
         or later are dropped."""
         given, speeds = cls._of(motion, dimension), cls._speeds(motion, dimension, time)
         assert given is not None and speeds is not None
-        now = [speeds[0] if velocity is None else velocity, speeds[1] if rate is None else rate]
-        kept = [k for k, t in enumerate(given["times"]) if t < time]
-        new: dict[str, Any] = {
-            "times": [*(float(given["times"][k]) for k in kept), time],
-            "velocities": [*(given["velocities"][k] for k in kept), now[0]],
-        }
-        if now[1] is not None:
-            rates = given["angular_velocities"]
-            new |= {"angular_velocities": [*(float(rates[k]) for k in kept), now[1]]}
-            new |= {"about": given["about"], "axis": given["axis"]}
-        return cls(**new)
+        goes = speeds[0] if velocity is None else velocity
+        turns = speeds[1] if rate is None else rate
+        if isinstance(motion, Velocities):
+            begun = motion
+        elif motion is not None:
+            begun = cls(**given)
+        else:
+            begun = cls([time], [goes])  # all of which is dropped
+        kept = int(np.searchsorted(begun.times, time, side="left"))
+        table, d = begun._rows(), dimension
+        row = np.zeros(TABLE + d)
+        row[0], row[TABLE:] = time, goes
+        row[7] = 0.0 if turns is None else turns
+        if kept:
+            before = table.rows[kept - 1]
+            span = time - before[0]
+            row[1 : 1 + d] = before[1 : 1 + d] + span * before[TABLE:]
+            row[4:7] = before[4:7] + span * begun._spun(before[7])
+        made = object.__new__(cls)
+        made._take(table.appended(kept, row), kept + 1, begun.about, begun.axis, turns is not None)
+        return made
+
+    def _rows(self) -> _Table:
+        """Times, poses there and speeds from there on."""
+        if "_table" not in self.__dict__:
+            count, d = len(self.times), self.dimension
+            rows = np.zeros((count, TABLE + d))
+            rows[:, 0], rows[:, TABLE:] = self.times, self.velocities
+            rows[:, 7] = 0.0 if self.angular_velocities is None else self.angular_velocities
+            gaps = np.diff(self.times)[:, None]
+            rows[1:, 1 : 1 + d] = np.cumsum(gaps * self.velocities[:-1], axis=0)
+            rows[1:, 4:7] = np.cumsum(gaps * self._spins[:-1], axis=0)
+            object.__setattr__(self, "_table", _Table(rows, count))
+        table: _Table = self.__dict__["_table"]
+        return table
+
+    def _take(
+        self, table: _Table, count: int, about: FloatArray | None, axis: FloatArray | None, turns: bool
+    ) -> None:
+        """Become the first rows of a table."""
+        rows = table.rows[:count]
+        d = rows.shape[1] - TABLE
+        rates = rows[:, 7] if turns else None
+        self._set(times=rows[:, 0], velocities=rows[:, TABLE:], angular_velocities=rates)
+        self._set(about=about, axis=axis, dimension=d)
+        object.__setattr__(self, "_table", table)
+
+    @property
+    def _about(self) -> FloatArray | None:
+        return self.about
 
     def _describe(self) -> Prescription:
-        last = self.times[-1:] + np.maximum(1.0, np.abs(self.times[-1:]) * 1e-6)
-        t = np.concatenate([self.times, last])
-        keys = np.zeros((len(t), 7))
-        keys[:, 0] = t
-        gaps = np.diff(t)[:, None]
-        keys[1:, 1 : 1 + self.dimension] = np.cumsum(gaps * self.velocities, axis=0)
-        keys[1:, 4:] = np.cumsum(gaps * self._spins, axis=0)
+        count = len(self.times)
+        before = self._rows().rows[count - 1]
+        time = before[0] + np.maximum(1.0, np.abs(before[0]) * 1e-6)
+        keys = np.empty((count + 1, 7))
+        keys[:-1], keys[-1, 0] = self._rows().rows[:count, :7], time
+        gap = time - before[0]
+        keys[-1, 1:4] = before[1:4]
+        keys[-1, 1 : 1 + self.dimension] += gap * before[TABLE:]
+        keys[-1, 4:] = before[4:7] + gap * self._spun(before[7])
         return Prescription("continued", keys=keys, about=self.about)
+
+    def _spun(self, rate: float) -> FloatArray:
+        """The angular velocity (3,) of a rate [rad/s]."""
+        axis = np.array([0.0, 0.0, 1.0]) if self.axis is None else self.axis
+        return np.asarray(rate * axis)
 
     @property
     def _spins(self) -> FloatArray:

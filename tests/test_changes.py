@@ -1,6 +1,8 @@
 """Parameters that change in a running simulation: the next step takes them, and a run with them can be repeated."""
 
 import copy
+import json
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import mpm
 import scenes
 from loops import each
 from mpm import motion
+from mpm.scene.changes import Change, described, restored, tabled
 from mpm.solver.altering import changeable
 
 
@@ -318,3 +321,67 @@ def test_what_varies_is_written_to_particles_and_a_recording_keeps_to_its_collid
             sim.set("plow.velocity", (1, 1))
         sim.step(3)
     sim.set("plow.velocity", (1, 1))
+
+
+@each("d", (2, 3))
+def test_a_speed_that_is_set_in_every_step_is_that_of_a_motion_with_these_times(d, tmp_path):
+    """To round-off, as the end of a step lies between other keys; and each change costs the same, however many there
+    were."""
+
+    def pushed(moves):
+        scene = mpm.Scene((0,) * d, (1,) * d, gravity=(0, -9.81, 0)[:d])
+        rubber = mpm.materials.NeoHookean(E=5e4, nu=0.3, density=800)
+        scene.add(mpm.shapes.Box((0.3,) * d, (0.7,) * d), rubber)
+        scene.add_collider(mpm.shapes.Ball((0.2,) * d, 0.15), motion=moves, name="ball")
+        return mpm.Simulation(scene, dx=1 / 8, dt=1e-3)
+
+    turning = {"axis": (0, 0, 1)} if d == 3 else {}
+    sim, times, speeds, rates, versions = pushed(motion.Rotation(0.0, **turning)), [], [], [], []
+    for k in range(40):
+        speed = (np.sin(k), np.cos(k), 1)[:d]
+        sim.set("ball.velocity", speed)
+        sim.set("ball.angular_velocity", k)
+        sim.set("ball.angular_velocity", 1.5 * k)  # the former one had no step
+        sim.set("ball.angular_velocity", 1.5 * k)  # nothing new
+        times.append(sim.time)
+        speeds.append(speed)
+        rates.append(1.5 * k)
+        versions.append(sim.scene.colliders[0].motion)
+        sim.step(1)
+        if k == 20:
+            sim.save(tmp_path / "run.mpm")
+            sim = mpm.load(tmp_path / "run.mpm")
+    assert len(sim.changes) == 80 - 1  # it had no angular velocity at first
+    given = motion.Velocities(times, speeds, angular_velocities=rates, **turning)
+    plain = pushed(given)
+    plain.step(40)
+    assert np.abs(sim.particles.x - plain.particles.x).max() < 1e-13  # measured 4e-16
+    assert versions[-1] == given
+    for k, version in enumerate(versions):  # later changes did not change earlier motions
+        assert len(version.times) == k + 1 and (version.velocities == speeds[: k + 1]).all()
+        assert (version._describe().keys[:-1] == given._describe().keys[: k + 1]).all()
+    shared = [motion.Linear(speeds[0])]
+    for k in range(1, 60):
+        shared.append(motion.Velocities._changed(shared[-1], k, np.array(speeds[k % 40]), None, d))
+    assert len({id(moves._table) for moves in shared[1:]}) <= 4  # rows are not copied for each
+    assert (shared[7].times == np.arange(8)).all() and (shared[-1].velocities[9] == speeds[9]).all()
+    assert copy.deepcopy(versions[30]) == versions[30] != versions[31]
+    again = pickle.loads(pickle.dumps(versions[5]))
+    assert again == versions[5] and len(pickle.dumps(again)) < 2000
+
+
+def test_changes_are_read_from_files_with_a_mapping_for_each():
+    """As files had them at first, and as they have them now; what makes no sense is refused."""
+    noted = [
+        Change(0, 0.0, "gravity", (0.0, -1.0)), Change(3, 0.5, "a.E", 2e4), Change(3, 0.5, "gravity", (1.0, 2.0)),
+    ]  # fmt: skip
+    assert restored(described(noted)) == restored(tabled(noted)) == tuple(noted)
+    assert len(json.dumps(tabled(noted * 50))) < 60 * 150
+    good = tabled(noted)
+    for wrong in (
+        {"values": good["values"][:-1]}, {"values": [*good["values"], 1.0]}, {"of": [0, 1, 2]}, {"of": [0, 1]},
+        {"lengths": [2, 9]}, {"steps": None}, {"names": ["gravity"]}, {"values": ["a", *good["values"][1:]]},
+        {"values": good["values"][:2]},
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError)):
+            restored(good | wrong)

@@ -21,10 +21,10 @@ from mpm.io.description import restore, understood
 from mpm.io.sequence_reader import Reader as SequenceReader
 from mpm.io.sequence_reader import is_sequence
 from mpm.io.vtkhdf_reader import Reader
+from mpm.scene.changes import Change
 from mpm.scene.colliders import Placed, distance_of, place, prepare
 from mpm.scene.scene import Scene
 from mpm.solver import derived
-from mpm.solver.changes import Change
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded
 

@@ -25,13 +25,13 @@ from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
 from mpm.materials.varying import Varying
+from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
 from mpm.scene.walls import Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
-from mpm.solver import changes
 from mpm.solver.keeping import Tree
 
 __all__ = ["Arrays", "Lost", "Reader", "Tree", "Writer", "describe", "restore"]
@@ -179,7 +179,7 @@ class Writer:
                 "bodies": [self.fields(body) for body in scene.bodies],
                 "colliders": [self.fields(collider) for collider in scene.colliders],
             }
-            | ({"changes": changes.described(scene._changes)} if scene._changes else {})
+            | ({"changes": changes.tabled(scene._changes)} if len(scene._changes) else {})
         )
 
     def load(self, load: Load) -> Tree:
@@ -293,7 +293,8 @@ class Reader:
         for entry in listing(given.get("loads", []), "loads"):  # missing in older files
             taken = {one.name for one in (*scene.colliders, *scene.loads)}
             scene._loads.append(self.load(entry, scene, taken))
-        scene._changes = changes.restored(given.get("changes", []))  # missing where nothing was changed
+        restored = changes.restored(given.get("changes", []))  # missing where nothing was changed
+        scene._changes = changes.Changes(restored)
         return scene
 
     def body(self, tree: object, dimension: int, taken: set[str]) -> Body:

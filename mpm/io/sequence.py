@@ -19,7 +19,7 @@ from mpm.base import _check, paths
 from mpm.base._check import FloatArray
 from mpm.io.description import Arrays, Tree
 from mpm.io.formats import WRITERS
-from mpm.solver.changes import Change, described
+from mpm.scene.changes import Change, described
 from mpm.solver.state import State
 
 SUFFIXES = (".geo", ".bgeo")

@@ -20,8 +20,8 @@ from mpm.io import formats
 from mpm.io.description import DTYPES, restore
 from mpm.io.sequence import BETWEEN, FORMAT, SERIES, SUFFIXES, Names, names_of
 from mpm.io.vtkhdf_reader import ENERGIES, check_description, understood_changes
+from mpm.scene.changes import Change
 from mpm.scene.scene import Scene
-from mpm.solver.changes import Change
 from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]

@@ -159,7 +159,7 @@ class Recording(_check.Strict, Closing):
         began = time.perf_counter()
         try:
             state, totals = self._take(sim), _totals(sim)
-            changes = sim.scene._changes[self._noted :]
+            changes = sim.scene._changes.since(self._noted)
             self._noted += len(changes)
             if isinstance(self._writer, Writer):
                 self._writer.append(state, totals, sim._cells(), changes)

@@ -32,7 +32,7 @@ from mpm.errors import FileFormatError
 from mpm.io.hdf5 import Dataset, Group
 from mpm.io.hdf5_bytes import SUPERBLOCK, end_of_file, is_growing
 from mpm.io.vtkhdf_reader import FORMAT, Reader
-from mpm.solver.changes import Change, described
+from mpm.scene.changes import Change, described
 from mpm.solver.state import State
 
 Array = npt.NDArray[Any]

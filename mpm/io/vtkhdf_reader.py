@@ -17,8 +17,8 @@ from mpm.errors import FileFormatError
 from mpm.io.description import DTYPES
 from mpm.io.hdf5 import Dataset, File, Group
 from mpm.io.hdf5_bytes import refuse
+from mpm.scene.changes import Change, restored
 from mpm.solver import derived
-from mpm.solver.changes import Change, restored
 from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]

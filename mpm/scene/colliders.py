@@ -237,7 +237,7 @@ class Prepared:
 def prepare(collider: Collider, lower: FloatArray, upper: FloatArray, dx: float) -> Prepared:
     """What the core needs to know of a collider, in a domain with cells of dx [m]."""
     motion = collider.motion
-    about = None if motion is None else motion._describe().about
+    about = None if motion is None else motion._about
     reference = reference_point(collider.shape, lower, upper) if about is None else about
     region = (lower, upper) if motion is None else motion._sweep(lower, upper, reference)
     millimetres = if_in_millimetres(collider.shape, lower, upper)
@@ -256,8 +256,12 @@ class Placed:
     core: _core.Core | _core.Colliders
     index: int
     prepared: Prepared
-    digest: bytes
     time: float | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """Of all that the core has of it."""
+        return _digest(self.prepared)
 
     @property
     def collider(self) -> Collider:
@@ -292,7 +296,7 @@ def place(
     placed = []
     for index, one in enumerate(prepared, first):
         core.add_collider(*_arguments(one, one.motion if held is None else one.held(held)))
-        placed.append(Placed(core, index, one, _digest(one)))
+        placed.append(Placed(core, index, one))
     return placed
 
 
@@ -302,7 +306,7 @@ def placed_again(
     """Hand a core another friction or motion of a collider that it has; `dx` as in `prepare`."""
     prepared = prepare(collider, lower, upper, dx)
     cast(_core.Core, placed.core).set_collider(*_arguments(prepared, prepared.motion))
-    return Placed(placed.core, placed.index, prepared, _digest(prepared))
+    return Placed(placed.core, placed.index, prepared)
 
 
 def _arguments(one: Prepared, motion: _motion.Prescription) -> tuple[Any, ...]:

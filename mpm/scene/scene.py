@@ -18,6 +18,7 @@ from mpm.materials.laws import Material, field_values, is_python_law, wrong_mate
 from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
 from mpm.scene import walls as _walls
+from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
 from mpm.scene.emitters import Emitter, make_emitter, refuse_titles
@@ -362,7 +363,7 @@ class Scene(Collides, _check.Strict):
         self._emitters: list[Emitter] = []
         self._loads: list[Load] = []
         self._kept = False
-        self._changes: tuple[Any, ...] = ()  # those of the run of a simulation that keeps it
+        self._changes = NONE  # those of the run of a simulation that keeps it
 
     @property
     def dimension(self) -> int:
@@ -709,7 +710,7 @@ class Scene(Collides, _check.Strict):
     def _new_run(self) -> Scene:
         """A copy for a simulation that begins: what was changed in another run is as given, and noted no more."""
         other = copy.copy(self)
-        other._changes = ()
+        other._changes = NONE
         return other
 
     def _with_collider(self, collider: Collider) -> Scene:

@@ -14,6 +14,7 @@ from mpm.base.setting import Setting
 from mpm.materials.laws import Material
 from mpm.motion import Velocities
 from mpm.scene import bodysettings, walls
+from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider
 from mpm.scene.scene import Scene
 
@@ -108,7 +109,7 @@ def of_contacts(scene: Scene) -> tuple[Setting, ...]:
 def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
     """A copy with some settings changed, and all else as it is."""
     made = copy.copy(scene)
-    made._changes = ()  # a new run
+    made._changes = NONE  # a new run
     _change_domain(made, scene, changes)
     gravity = scene.gravity.copy()
     for axis, name in enumerate("xyz"[: scene.dimension]):

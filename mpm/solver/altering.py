@@ -14,10 +14,10 @@ from typing import Any
 from mpm import motion as _motion
 from mpm.base import _check
 from mpm.materials.laws import Material
+from mpm.scene.changes import Change
 from mpm.scene.colliders import Collider, placed_again
 from mpm.scene.scene import Body, Scene
 from mpm.scene.walls import FRICTIONAL
-from mpm.solver.changes import Change
 
 ALL = "body"  # stands for every body
 TOGETHER = ", "  # between the names of bodies of one material
@@ -48,12 +48,19 @@ def set_value(sim: Any, name: object, value: object) -> None:
     if not hasattr(sim._core, "set_gravity"):
         raise TypeError(f"a {type(sim).__name__} takes no changes between steps")
     known = parameters(sim)
-    chosen = _check.choice("name", name, tuple(known), why=_why(sim, name))
+    why = "" if isinstance(name, str) and name in known else _why(sim, name)
+    chosen = _check.choice("name", name, tuple(known), why=why)
     sim._core.totals()  # what was written through views is taken, or refused, before anything changes
-    before = sim._scene._changes
+    scene = sim._scene
     known[chosen].change(value)
+    if sim._scene is scene:
+        return  # it had this value
     now = parameters(sim)[chosen].value
-    sim._scene._changes = (*before, Change(sim.steps, sim.time, chosen, now))
+    last = scene._changes.last
+    # A value that no step has taken leaves no trace; but a recording may have noted it.
+    again = last is not None and (last.step, last.name) == (sim.steps, chosen) and not sim._recordings
+    kept = len(scene._changes) - again
+    sim._scene._changes = scene._changes.followed(Change(sim.steps, sim.time, chosen, now), kept)
 
 
 def _why(sim: Any, name: object) -> str:
@@ -159,10 +166,14 @@ def _of_collider(sim: Any, collider: Collider) -> dict[str, Parameter]:
 
     def move(value: object) -> None:
         velocity = _check.array(f"{name}.velocity", value, (d,))
+        if _motion.Velocities._goes_on(motion, sim.time, velocity, None, d):
+            return
         put(replace(collider, motion=_motion.Velocities._changed(motion, sim.time, velocity, None, d)))
 
     def turn(value: object) -> None:
         rate = _check.number(f"{name}.angular_velocity", value, unit="rad/s")
+        if _motion.Velocities._goes_on(motion, sim.time, None, rate, d):
+            return
         put(replace(collider, motion=_motion.Velocities._changed(motion, sim.time, None, rate, d)))
 
     found: dict[str, Parameter] = {}

@@ -39,10 +39,10 @@ from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
 
 if TYPE_CHECKING:
+    from mpm.scene.changes import Change
     from mpm.scene.loads import Load
     from mpm.scene.scene import Body
     from mpm.scene.settings import Setting
-    from mpm.solver.changes import Change
     from mpm.solver.core import Core
     from mpm.solver.loading import Attached
     from mpm.solver.state import State
@@ -509,7 +509,7 @@ class SolverBase(Run, Collides):
         ...     other.step(step - other.steps)
         ...     other.set(name, value)
         """
-        return self._scene._changes
+        return self._scene._changes.since(0)
 
     @_check.options
     def set(self, name: str, value: float | npt.ArrayLike) -> None:
