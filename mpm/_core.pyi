@@ -222,11 +222,19 @@ def relief_depths(
     covers, to `cover`, float32 (rows, columns) both, within the window; `fine` x `fine` pixels of it make one."""
 
 def shade_relief(
-    image: Any, depth: Any, cover: Any, ground: Any | None, sunlit: Any, light: Any, threads: int
+    image: Any,
+    depth: Any,
+    cover: Any,
+    ground: Any | None,
+    sunlit: Any,
+    light: Any,
+    threads: int,
+    gloss: Any | None = None,
 ) -> None:
     """Multiply an image, uint8 (height, width, 3), by the light that falls on material, of which `depth` and `cover`
     say where it is, and on a ground, float32 (height, width) each; infinitely far where nothing is. `sunlit` is the
-    nearness of the material as the sun sees it. `light`: the numbers of `mpm_relief_light`, float32 (38,)."""
+    nearness of the material as the sun sees it. `light`: the numbers of `mpm_relief_light`, float32 (38,). `gloss`,
+    float32 (height, width): how much the material reflects, 0 to 1."""
 
 def shape_kinds() -> list[str]:
     """Names of the nodes of which shapes are made; the order is that of their numbers."""

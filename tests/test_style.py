@@ -182,6 +182,31 @@ def test_a_camera_shows_a_part_of_a_scene(dim):
         sim.plot(camera="front" if dim == 2 else "frunt")
 
 
+@dims
+def test_grains_of_sand_differ_and_keep_their_tints(dim):
+    """But not in a colour that was chosen, and not on a surface."""
+    scene = mpm.Scene([0] * dim, [1] * dim, gravity=[0, -9.81, 0][:dim])
+    scene.add(
+        shapes.Box([0.25] * dim, [0.75] * dim), materials.Sand(E=1e5, nu=0.3, density=1600), name="sand"
+    )
+    sim = mpm.Simulation(scene, dx=0.125, threads=1)
+
+    def inks(color=None, **options):
+        style = Style.checked(sim, color=color)
+        state = sim._state(tuple({*style.fields, "volume", "id"}))
+        return style.table[style.shown(state, **options)][np.argsort(state.fields["id"])].astype(int)
+
+    before = inks()
+    share = before.mean(axis=0) / OWN["Sand"]
+    assert len(np.unique(before, axis=0)) == 8 and np.abs(share - 1).max() < 0.05  # measured 0.02
+    assert abs(np.corrcoef(before[:-1, 0], before[1:, 0])[0, 1]) < 0.15  # neighbours in a row are independent
+    sim.step(5)
+    assert (inks() == before).all()
+    for plain in (inks({"sand": "red"}), inks({"Sand": "red"}), inks("red")):
+        assert (plain == RED).all()
+    assert (inks(grains=False) == OWN["Sand"]).all()
+
+
 # --- light -------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +226,39 @@ def lit(x, spacing, size=(160, 120), camera="top", radius=None):
     image = np.full((size[1], size[0], 3), 200, np.uint8)
     relief.shade(image, depth, cover, x, spacing)
     return image[..., 0] / 200, depth, cover
+
+
+def test_water_reflects_and_snow_does_not():
+    """A highlight of the sun, and the sky at grazing angles; a quantity has the colours of its scale."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(20_000, 3))
+    x = (0.5 + 0.3 * x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32)
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
+    view = Camera(scene.lower, scene.upper, scene.gravity, (0, 0, 320, 240), check_camera(None, scene)(0.0))
+    relief = Relief(view, scene, (160, 120), 2)
+    column, row, near = view.project(x)
+    near = near * np.float32(view.scale)
+    found = viz.discs.draw(column, row, near, radius=5.0, size=(320, 240), fine=2)
+    images = []
+    for gloss in (0.0, 1.0, None):
+        depth, cover = relief.empty()
+        found.depths(near, 2, depth, cover)
+        images.append(np.full((120, 160, 3), 60, np.uint8))
+        given = None if gloss is None else np.full((120, 160), gloss, np.float32)
+        relief.shade(images[-1], depth, cover, x, 0.01, gloss=given)
+    matt, glossy, plain = (image[..., 0].astype(int) for image in images)
+    assert (matt == plain).all() and matt.max() < 90
+    on_it = cover > 0.99
+    more = (glossy - matt)[on_it]
+    assert (glossy == matt)[cover == 0].all()  # the ground
+    assert more.max() > 140 and (more > 60).mean() < 0.15 and np.median(more) < 20  # bright in few places
+    gloss = {
+        kind: Style.checked(mpm.gallery.get(name).simulation(scale=0.25)).gloss(np.array([0, -1]))
+        for kind, name in (("water", "dam-break"), ("snow", "snowball"), ("jelly", "jelly-stack"))
+    }
+    assert gloss["water"].tolist() == [1, 0] and gloss["snow"] is None and 0 < gloss["jelly"][0] < 1
+    by_speed = Style.checked(mpm.gallery.get("dam-break").simulation(scale=0.25), color="speed")
+    assert by_speed.gloss(np.zeros(2, int)) is None
 
 
 def lattice(low, high, spacing):
@@ -256,8 +314,9 @@ def test_light_does_not_depend_on_threads():
 
 BAD_LIGHT = [
     ({"image": np.zeros((4, 5, 4), np.uint8)}, "image: expected (height, width, 3)"),
-    ({"depth": np.zeros((4, 4), np.float32)}, "depth, cover, ground: expected the height and width"),
-    ({"ground": np.zeros((3, 5), np.float32)}, "depth, cover, ground: expected the height and width"),
+    ({"depth": np.zeros((4, 4), np.float32)}, "depth, cover, ground, gloss: expected the height and width"),
+    ({"ground": np.zeros((3, 5), np.float32)}, "depth, cover, ground, gloss: expected the height and width"),
+    ({"gloss": np.zeros((4, 4), np.float32)}, "depth, cover, ground, gloss: expected the height and width"),
     ({"light": np.ones(37, np.float32)}, "light: expected 38 numbers"),
     ({"light": np.full(38, np.nan, np.float32)}, "light: expected finite numbers"),
     ({"light": np.full(38, 25, np.float32)}, "light: expected a spread up to 24"),

@@ -100,7 +100,7 @@ def test_vertices_of_bodies_follow_one_another(made):
     names = [part.name for part in sim._parts]
     assert [name for name, _ in browser.state["bodies"]] == names == [name for name, _, _ in run["bodies"]]
     style = mpm.viz.style.Style.checked(sim)
-    shown = style.table[style.shown(sim._state(style.fields))]
+    shown = style.table[style.shown(sim._state(style.fields), grains=False)]
     for name, ink in browser.state["bodies"]:  # the colours of pictures
         assert ink == "".join(f"{part:02x}" for part in shown[sim.rows(name)][0])
     first, x = 0, browser.positions()

@@ -302,6 +302,24 @@ static void probe(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
     s->sunny[at] = sunlight(s, r, c, n);
 }
 
+/* What a smooth surface reflects towards the viewer, 0 to 1: the sky by Schlick's formula for water and glass, brighter
+ * at the horizon, and the sun as a highlight. */
+static float reflection(const mpm_relief_light *light, struct normal n, float open, float sunny, float *share)
+{
+    const float grazing = 1 - (n.near > 0 ? n.near : 0), square = grazing * grazing;
+    *share = 0.04f + 0.96f * square * square * grazing;
+    /* The direction from which light is reflected, and halfway between the sun and the viewer. */
+    const struct normal from = {2 * n.near * n.right, 2 * n.near * n.down, 2 * n.near * n.near - 1};
+    const float height = dot(from, light->up), sky = height > 0 ? 1 - 0.35f * height : 0.45f;
+    const float toward[] = {light->sun[0], light->sun[1], light->sun[2] + 1};
+    const float length = sqrtf(toward[0] * toward[0] + toward[1] * toward[1] + toward[2] * toward[2]);
+    float shine = length > 0 ? dot(n, toward) / length : 0;
+    shine = shine > 0 ? shine : 0;
+    for (int k = 0; k < 6; k++)
+        shine *= shine;
+    return *share * sky * open + 0.7f * shine * sunny;
+}
+
 /* Multiplies the image by the light; of open ground it is 1. */
 static void apply_light(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t at)
 {
@@ -312,6 +330,9 @@ static void apply_light(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t a
     const bool material = s->kind[at] == MATERIAL;
     const float on_ground = relief->ground && relief->ground[at] > -INFINITY ? 1 : 0;
     const struct normal n = normal_of(s, r, c);
+    float gloss = material && relief->gloss ? relief->gloss[at] * relief->cover[at] : 0, share = 0;
+    gloss = gloss > 0 ? gloss < 1 ? gloss : 1 : 0;
+    const float mirror = gloss > 0 ? gloss * reflection(light, n, s->open[at], s->sunny[at], &share) : 0;
     const float facing = dot(n, light->sun), direct = facing > 0 ? facing : 0,
                 upward = 0.5f + 0.5f * dot(n, light->up), seen = n.near > 0 ? n.near : 0;
     for (int i = 0; i < 3; i++) {
@@ -320,7 +341,8 @@ static void apply_light(struct shading *s, ptrdiff_t r, ptrdiff_t c, ptrdiff_t a
         const float kept = all / (diffuse + light->shine[i] * direct); /* of the light of open ground */
         const float ground = 1 + (kept - 1) * light->ground * on_ground;
         const float factor = material ? relief->cover[at] * all + (1 - relief->cover[at]) * ground : ground;
-        const float colour = (float)s->image[3 * at + i] * factor + 0.5f;
+        const float matt = (float)s->image[3 * at + i] * factor * (1 - gloss * share);
+        const float colour = matt + 255 * mirror + 0.5f;
         s->image[3 * at + i] = (uint8_t)(colour < 255 ? colour : 255);
     }
 }

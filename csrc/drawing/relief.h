@@ -37,6 +37,7 @@ typedef struct mpm_relief {
     ptrdiff_t width, height;
     const float *depth;  /* (height, width): nearness of the material, -infinity where it is not */
     const float *cover;  /* (height, width): share of the pixel that material covers */
+    const float *gloss;  /* (height, width): how much the material reflects sky and sun, 0 to 1; NULL: nothing */
     const float *ground; /* (height, width): nearness of the ground, -infinity where it is not; NULL: nowhere */
     ptrdiff_t sun_width, sun_height;
     const float *sunlit; /* (sun_height, sun_width): nearness of the material to the sun, -infinity where it is not */

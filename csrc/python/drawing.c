@@ -260,16 +260,16 @@ static PyObject *relief_depths(PyObject *module, PyObject *args)
 }
 
 /* Buffers of `shade_relief`. */
-enum { IN_IMAGE, IN_DEPTH, IN_COVER, IN_GROUND, IN_SUNLIT, IN_LIGHT, IN_ALL };
+enum { IN_IMAGE, IN_DEPTH, IN_COVER, IN_GROUND, IN_GLOSS, IN_SUNLIT, IN_LIGHT, IN_ALL };
 
 static int check_relief(const Py_buffer *b)
 {
     const Py_ssize_t *shape = b[IN_IMAGE].shape;
     if (shape[2] != 3 || shape[0] < 1 || shape[1] < 1 || shape[0] > MAX_SIDE || shape[1] > MAX_SIDE)
         return refuse("image: expected (height, width, 3), up to 32768 each way");
-    for (int i = IN_DEPTH; i <= IN_GROUND; i++)
+    for (int i = IN_DEPTH; i <= IN_GLOSS; i++)
         if (b[i].obj && (b[i].shape[0] != shape[0] || b[i].shape[1] != shape[1]))
-            return refuse("depth, cover, ground: expected the height and width of the image");
+            return refuse("depth, cover, ground, gloss: expected the height and width of the image");
     if (b[IN_SUNLIT].shape[0] > MAX_SIDE || b[IN_SUNLIT].shape[1] > MAX_SIDE)
         return refuse("sunlit: expected up to 32768 rows and columns");
     if (b[IN_LIGHT].shape[0] != MPM_RELIEF_NUMBERS)
@@ -292,15 +292,16 @@ static PyObject *shade_relief(PyObject *module, PyObject *args)
         const char *name, *format;
         int axes, writable;
     } wanted[IN_ALL] = {{"image", "B", 3, 1},  {"depth", "f", 2, 0},  {"cover", "f", 2, 0},
-                        {"ground", "f", 2, 0}, {"sunlit", "f", 2, 0}, {"light", "f", 1, 0}};
+                        {"ground", "f", 2, 0}, {"gloss", "f", 2, 0},  {"sunlit", "f", 2, 0},
+                        {"light", "f", 1, 0}};
     Py_buffer b[IN_ALL] = {0};
-    PyObject *given[IN_ALL];
+    PyObject *given[IN_ALL] = {[IN_GLOSS] = Py_None};
     int threads, taken = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOi", &given[IN_IMAGE], &given[IN_DEPTH], &given[IN_COVER], &given[IN_GROUND],
-                          &given[IN_SUNLIT], &given[IN_LIGHT], &threads))
+    if (!PyArg_ParseTuple(args, "OOOOOOi|O", &given[IN_IMAGE], &given[IN_DEPTH], &given[IN_COVER], &given[IN_GROUND],
+                          &given[IN_SUNLIT], &given[IN_LIGHT], &threads, &given[IN_GLOSS]))
         return NULL;
     for (int i = 0; i < IN_ALL && !taken; i++)
-        if (i != IN_GROUND || given[i] != Py_None)
+        if ((i != IN_GROUND && i != IN_GLOSS) || given[i] != Py_None)
             taken = mpm_python_get_buffer(given[i], &b[i], wanted[i].name, wanted[i].format, wanted[i].axes,
                                           wanted[i].writable);
     mpm_status status = MPM_OK;
@@ -311,6 +312,7 @@ static PyObject *shade_relief(PyObject *module, PyObject *args)
                                    .depth = b[IN_DEPTH].buf,
                                    .cover = b[IN_COVER].buf,
                                    .ground = b[IN_GROUND].buf,
+                                   .gloss = b[IN_GLOSS].buf,
                                    .sun_width = b[IN_SUNLIT].shape[1],
                                    .sun_height = b[IN_SUNLIT].shape[0],
                                    .sunlit = b[IN_SUNLIT].buf};
@@ -340,7 +342,7 @@ PyMethodDef mpm_drawing_methods[] = {
      "relief_depths(column, row, near, radius, window, seen, fine, depth, cover, size=None)\n--\n\n"
      "How near what is seen comes at each pixel of an image, and which share of the pixel it covers."},
     {"shade_relief", shade_relief, METH_VARARGS,
-     "shade_relief(image, depth, cover, ground, sunlit, light, threads)\n--\n\n"
-     "Multiply the image by the light that falls on a surface of these depths, and on the ground."},
+     "shade_relief(image, depth, cover, ground, sunlit, light, threads, gloss=None)\n--\n\n"
+     "Multiply the image by the light that falls on a surface of these depths, and on the ground; add reflections."},
     {NULL, NULL, 0, NULL},
 };

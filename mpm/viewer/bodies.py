@@ -32,7 +32,7 @@ def choices(one: Source) -> list[list[str]]:
         return []
     style = Style.checked(one)
     state = one._state(style.fields)
-    inks = style.table[style.levels(style.shown(state), (0, 1))]
+    inks = style.table[style.levels(style.shown(state, grains=False), (0, 1))]
     ids = state.fields["id"] if "id" in state.fields else np.arange(state.count)
     rows = np.minimum(np.searchsorted(ids, [first for first, _ in spans]), max(0, len(ids) - 1))
     colors = inks[rows] if len(inks) else np.zeros((len(spans), 3), np.uint8)

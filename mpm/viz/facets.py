@@ -30,6 +30,7 @@ class Facets:
     window: Window  # left, top, width, height
     near: npt.NDArray[np.float32]  # (height, width): nearness to the camera [pixels]; infinite where none is
     ink: npt.NDArray[np.float32]  # (height, width, 3)
+    levels: npt.NDArray[np.int16]  # (height, width): rows of the table, -1 where none is
 
     def paint(self, image: Image, fine: int) -> None:
         """Blend them into an image on which `fine` x `fine` pixels make one."""
@@ -146,7 +147,11 @@ def draw(
     tones = between(level)[found]
     shade = np.clip(np.rint(tones / nearest if lens else tones), 0, len(table) - 1).astype(np.intp)
     ink[covered] = np.minimum(table[shade] * light[triangle[found], None], 255)
-    return Facets(window, front.reshape(high, wide), ink.reshape(high, wide, 3))
+    levels_of = np.full(high * wide, -1, dtype=np.int16)
+    levels_of[covered] = shade
+    return Facets(
+        window, front.reshape(high, wide), ink.reshape(high, wide, 3), levels_of.reshape(high, wide)
+    )
 
 
 def shading(

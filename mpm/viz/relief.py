@@ -105,8 +105,10 @@ class Relief:
         spacing: float,
         *,
         smooth: bool = True,
+        gloss: npt.NDArray[np.float32] | None = None,
     ) -> None:
-        """Light an image of particles at x (n, 3), whose distance is `spacing` [m]; triangles need no smoothing."""
+        """Light an image of particles at x (n, 3), whose distance is `spacing` [m]; triangles need no smoothing. What
+        is glossy, by pixels of the image, reflects the sky and the sun."""
         camera, fine = self._camera, self._fine
         away = 1.0
         if camera.lens:
@@ -143,7 +145,7 @@ class Relief:
         ])  # fmt: skip
         threads = threads_for(image.shape[0] * image.shape[1], PIXELS)
         light = np.clip(numbers, -9e5, 9e5).astype(np.float32)
-        _core.shade_relief(image, depth, cover, self._ground, sunlit, light, threads)
+        _core.shade_relief(image, depth, cover, self._ground, sunlit, light, threads, gloss)
 
     def _seen_by_sun(self, x: npt.NDArray[np.floating], spacing: float) -> tuple[Depths, FloatArray, float]:
         """The nearness of the material in a picture from the sun, (height, width); what makes pixels of it of

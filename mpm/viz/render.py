@@ -172,7 +172,11 @@ class Renderer:
         names = (*self.style.fields, "volume", *(() if self._around is None else isosurface.fields_of(sim)))
         state = sim._state(tuple(dict.fromkeys(names)))
         self._kinds = sim._kinds()
-        x, volume, shown = state.fields["x"], state.fields["volume"], self.style.shown(state)
+        x, volume, shown = (
+            state.fields["x"],
+            state.fields["volume"],
+            self.style.shown(state, grains=self._around is None),
+        )
         cells, seen = sim._cells(), self.style.seen(state)
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             seen &= np.isfinite(x).all(axis=1)
@@ -283,25 +287,42 @@ class Renderer:
         radius = max(1.5, radius) if isinstance(radius, float) else np.maximum(1.5, radius)
         found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
         if found is None:
-            self._light(image, shot, None, shot.x)
             return
         found.paint(image, levels, OVERSAMPLE, self._colors)
         if depth is None:
             return
-        self._light(image, shot, (found, depth), shot.x)
+        self._light(image, shot, (found, depth), shot.x, levels)
         if shot.surfaces:
             front = found.front(depth)
             for one in shot.surfaces:
                 one.veil(image, found.window, front, OVERSAMPLE)
 
-    def _light(self, image: Image, shot: Shot, found: Any, x: npt.NDArray[Any]) -> None:
+    def _light(
+        self, image: Image, shot: Shot, found: Any, x: npt.NDArray[Any], levels: npt.NDArray[np.uint8]
+    ) -> None:
         """Light discs, and the ground that they cast shadows on."""
-        if shot.stand.relief is None or found is None:
+        if shot.stand.relief is None:
             return
         depth, cover = shot.stand.relief.empty()
         discs, near = found
         discs.depths(np.ascontiguousarray(near, dtype=np.float32), OVERSAMPLE, depth, cover)
-        shot.stand.relief.shade(image, depth, cover, x, shot.spacing)
+        shown = np.where(discs.seen >= 0, levels[discs.seen].astype(np.int16), np.int16(-1))
+        gloss = self._gloss(image, discs.window, shown)
+        shot.stand.relief.shade(image, depth, cover, x, shot.spacing, gloss=gloss)
+
+    def _gloss(
+        self, image: Image, window: tuple[int, int, int, int], levels: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float32] | None:
+        """How much the pixels of an image reflect, from the rows of the table (height, width) in a window of fine
+        pixels, -1 for none: as much as the most of the fine ones."""
+        fine = self.style.gloss(levels)
+        if fine is None:
+            return None
+        left, top, wide, high = (edge // OVERSAMPLE for edge in window)
+        gloss = np.zeros(image.shape[:2], np.float32)
+        most = fine.reshape(high, OVERSAMPLE, wide, OVERSAMPLE).max(axis=(1, 3))
+        gloss[top : top + high, left : left + wide] = most
+        return gloss
 
     def _paint_surface(
         self,
@@ -336,8 +357,10 @@ class Renderer:
                 near, cover = shot.stand.relief.empty()
                 found.depths(OVERSAMPLE, near, cover)
                 corners_of = x[np.unique(shot.triangles)]
+                gloss = self._gloss(image, found.window, found.levels)
+                smooth = self._around is not None
                 shot.stand.relief.shade(
-                    image, near, cover, corners_of, shot.spacing, smooth=self._around is not None
+                    image, near, cover, corners_of, shot.spacing, smooth=smooth, gloss=gloss
                 )
             for one in shot.surfaces:
                 one.veil(image, found.window, found.near, OVERSAMPLE)

@@ -43,6 +43,19 @@ OWN: Mapping[str, Rgb] = {
     "Rigid": STONE,
 }
 """Colours of materials by the names of their classes."""
+GLOSS: Mapping[str, float] = {
+    "Fluid": 1.0,
+    "HerschelBulkley": 0.4,
+    "VonMises": 0.5,
+    "JohnsonCook": 0.5,
+    "Rigid": 0.2,
+} | dict.fromkeys(("Snow", "Sand", "DruckerPrager", "MuI", "MohrCoulomb", "CamClay", "NACC"), 0.0)
+"""How much materials reflect in pictures of space where they have colours of their own, 0 to 1."""
+GRANULAR = ("Sand", "DruckerPrager", "MuI")
+TINTS = np.linspace(
+    0.88, 1.09, 8
+)  # brightness of grains, so that particles of a granular material look like some
+SMOOTH = 0.4  # the same of others: jelly, rubber
 PALETTE: Sequence[Rgb] = (
     (237, 85, 59),
     (32, 148, 139),
@@ -87,6 +100,8 @@ class Style:
     )  # bodies that are not drawn: first id, number of ids
     _hidden_kinds: tuple[int, ...] = field(repr=False)  # materials that are not drawn
     hidden_colliders: tuple[str, ...]
+    _gloss: npt.NDArray[np.float32] = field(repr=False)  # by colour
+    _grains: Mapping[int, int] = field(repr=False)  # of colours with tints, the first of these
 
     @classmethod
     def checked(
@@ -112,24 +127,35 @@ class Style:
                     f"{name} = {_check.shown(value)}: must be None, unless color is a quantity such as 'speed'"
                 )
         inks: list[Rgb] = []
+        gloss = np.zeros(MOST, dtype=np.float32)
 
-        def number(ink: Rgb) -> int:
+        def number(ink: Rgb, kind: str) -> int:
             if ink not in inks:
                 inks.append(ink)
+                gloss[min(len(inks), MOST) - 1] = GLOSS.get(kind, SMOOTH)
             return min(inks.index(ink), MOST - 1)
 
-        of_material, in_turn, of_bodies = [], [], []
+        of_material, in_turn, of_bodies, granular = [], [], [], list[int]()
         for place in range(max(len(kinds), 1)):
             kind = kinds[place] if place < len(kinds) else ""
             own = single or given.get(kind) or OWN.get(kind)
-            of_material.append(number(own or PALETTE[place % len(PALETTE)]))
+            of_material.append(number(own or PALETTE[place % len(PALETTE)], kind))
             if own is None:
                 in_turn.append(place)
+            if kind in GRANULAR and own == OWN[kind]:
+                granular.append(of_material[-1])
         for place, (name, (first, count)) in enumerate(bodies.items()):
             if name in given:
-                of_bodies.append((first, count, number(given[name]), False))
+                of_bodies.append(
+                    (first, count, number(given[name], kinds[0] if len(kinds) == 1 else ""), False)
+                )
             elif in_turn:
-                of_bodies.append((first, count, number(PALETTE[place % len(PALETTE)]), True))
+                of_bodies.append((first, count, number(PALETTE[place % len(PALETTE)], ""), True))
+        grains = {}
+        for ink in dict.fromkeys(granular):
+            if len(inks) + len(TINTS) <= MOST:
+                grains[ink] = len(inks)
+                inks += [_tinted(inks[ink], tint) for tint in TINTS]
         if len(inks) > MOST:
             raise ValueError(f"color: has {len(inks)} colours; must have at most {MOST}")
         table = check_cmap(cmap) if quantity is not None else _padded(inks)
@@ -145,13 +171,16 @@ class Style:
             hidden,
             hidden_kinds,
             colliders,
+            gloss,
+            grains,
         )
 
     @property
     def fields(self) -> tuple[str, ...]:
         """What `shown` and `seen` need of a state, beside positions and volumes."""
         inks = self.quantity is None
-        labels = bool(self._hidden or (inks and self._of_bodies)), bool(self._hidden_kinds) or inks
+        ids = self._hidden or (inks and (self._of_bodies or self._grains))
+        labels = bool(ids), bool(self._hidden_kinds) or inks
         needed = (self.quantity, "id" if labels[0] else None, "material" if labels[1] else None)
         return tuple(dict.fromkeys(name for name in needed if name is not None))
 
@@ -160,8 +189,8 @@ class Style:
         """Whether nothing of the material is hidden."""
         return not (self._hidden or self._hidden_kinds)
 
-    def shown(self, state: State) -> npt.NDArray[Any]:
-        """What the colours mean, (n,): values of the quantity, or rows of the table, uint8."""
+    def shown(self, state: State, *, grains: bool = True) -> npt.NDArray[Any]:
+        """What the colours mean, (n,): values of the quantity, or rows of the table, uint8; with tints of grains."""
         if self.quantity is not None:
             return _color.values(state, self.quantity)
         material = np.clip(np.asarray(state.fields["material"]), 0, len(self._of_material) - 1)
@@ -170,6 +199,9 @@ class Style:
         for first, count, ink, in_turn in self._of_bodies:
             rows = _rows(state, first, count)
             inks[rows] = np.where(turns[rows], ink, inks[rows]) if in_turn else ink
+        for ink, first in self._grains.items() if grains else ():
+            rows = inks == ink
+            inks[rows] = first + _mixed(np.asarray(state.fields["id"])[rows]) % np.uint32(len(TINTS))
         return np.asarray(inks)
 
     def seen(self, state: State) -> npt.NDArray[np.bool_]:
@@ -181,11 +213,31 @@ class Style:
             there[_rows(state, first, count)] = False
         return there
 
+    def gloss(self, levels: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32] | None:
+        """How much what is shown at pixels reflects, by rows of the table, -1 for nothing; None: nothing reflects.
+        The colours of a quantity are those of the colour bar, without reflections."""
+        if self.quantity is not None or not self._gloss.any():
+            return None
+        return np.where(levels >= 0, self._gloss[levels], np.float32(0))
+
     def levels(self, shown: npt.NDArray[Any], limits: tuple[float, float]) -> npt.NDArray[np.uint8]:
         """Rows of the table."""
         if self.quantity is None:
             return np.ascontiguousarray(shown, dtype=np.uint8)
         return _color.index(shown, limits)
+
+
+def _tinted(ink: Rgb, tint: float) -> Rgb:
+    red, green, blue = (min(255, round(tint * part)) for part in ink)
+    return red, green, blue
+
+
+def _mixed(ids: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    """A random number for each id, always the same one: the end of MurmurHash3 (Appleby 2011)."""
+    mixed = ids.astype(np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        mixed = (mixed ^ (mixed >> np.uint32(shift))) * np.uint32(factor)
+    return np.asarray(mixed ^ (mixed >> np.uint32(16)))
 
 
 def _rows(state: State, first: int, count: int) -> slice:
