@@ -132,6 +132,15 @@ def test_the_cube_is_125_000_particles_from_a_mesh_of_quads():
     assert walls["z-"] == mpm.Wall("separate")
 
 
+def test_any_scale_has_cells_that_fit_the_domain():
+    for name, scale in (("snowball", 0.7), ("sand-column-3d", 0.61), ("dam-break", 1 / 3)):
+        entry = gallery.get(name)
+        own, sim = entry.numerics["dx"], entry.simulation(scale=scale)
+        assert sim.dx == pytest.approx(own / scale, rel=0.15), name
+    with pytest.raises(ValueError, match="must be whole"):  # as it was given
+        gallery.get("snowball").simulation(dx=0.0123)
+
+
 def test_the_cube_leaves_the_floor_again():
     """On a coarse grid: the grid's floor is felt one cell above it."""
     sim = gallery.get("cube").simulation(scale=0.4, threads=2)

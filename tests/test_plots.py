@@ -35,6 +35,7 @@ def test_a_history_is_drawn_by_components_and_by_units(tmp_path):
     with sim.record(tmp_path / "run.vtkhdf", fps=1000):
         sim.step(5)
     lines = mpm.plot.history(sim, ["momentum", "kinetic", "impulse:ball_y"])
+    assert isinstance(lines, tuple) and lines.figure is lines[0].figure
     drawn = [sim.history["momentum"][:, 0], sim.history["momentum"][:, 1], sim.history["kinetic"]]
     for line, values in zip(lines, [*drawn, sim.history["impulse:ball"][:, 1]], strict=True):
         assert np.array_equal(line.get_ydata(), values)

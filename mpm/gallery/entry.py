@@ -11,6 +11,7 @@ from mpm import fem, sph
 from mpm.base import _check
 from mpm.handles.solver import Solver
 from mpm.mpm.simulation import Simulation
+from mpm.scene.domain import are_whole, nearest_dx
 from mpm.scene.scene import Scene
 
 # Method → its class, where an entry has its numerics, and the option that is a length.
@@ -122,7 +123,8 @@ class Entry:
         scene : Scene, optional
             What `scene` returned, if other physics than the usual are wanted.
         scale : float
-            Divides `dx`, of the other methods `spacing`: 2 has half the cell size.
+            Divides `dx`, of the other methods `spacing`: 2 has half the cell size. dx is the nearest one whose cells fit
+            the domain.
         **numerics
             Any keyword of `mpm.Simulation`, `mpm.sph.Simulation` or `mpm.fem.Simulation`; overrides the entry's own.
         """
@@ -147,7 +149,12 @@ class Entry:
         made: Any
         made, own, size = METHODS[_check.choice("method", method, self.methods)]
         chosen = self._scaled(size, getattr(self, own), scale, numerics)
-        solver: Solver = made(self.scene() if scene is None else scene, **chosen)
+        given = self.scene() if scene is None else scene
+        if size == "dx" and scale != 1 and isinstance(given, Scene):
+            extent = given.upper - given.lower
+            if not are_whole(extent / chosen[size]).all():
+                chosen[size] = nearest_dx(extent, chosen[size]) or chosen[size]
+        solver: Solver = made(given, **chosen)
         return solver
 
     @staticmethod

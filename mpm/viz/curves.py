@@ -27,6 +27,17 @@ SIZE = (7.2, 4.2)  # inches
 
 
 @_check.options
+class Lines(tuple["Artist", ...]):
+    """Lines of one figure."""
+
+    __slots__ = ()
+
+    @property
+    def figure(self) -> Any:
+        """The figure that they are in; its ``savefig`` writes it."""
+        return self[0].figure
+
+
 def history(
     source: Any,
     columns: Sequence[str] | str | None = None,
@@ -60,7 +71,8 @@ def history(
     Returns
     -------
     tuple of matplotlib.lines.Line2D
-        The lines in the order of the columns and their components, run by run. ``lines[0].figure`` is what they are in.
+        The lines in the order of the columns and their components, run by run; their ``figure`` is what they are in:
+        ``history(sim).figure.savefig("energies.png")``.
 
     Raises
     ------
@@ -114,7 +126,7 @@ def _history(
     for one in axes[:-1]:
         one.set_xlabel("")
         one.tick_params(labelbottom=False)
-    return tuple(lines[run, name] for run in tables for name in chosen)
+    return Lines(lines[run, name] for run in tables for name in chosen)
 
 
 def draw_tables(
