@@ -21,12 +21,7 @@ from mpm.shapes.geometry import unit
 
 __all__ = ["Keyframes", "Linear", "Motion", "Rotation", "Sinusoid", "Velocities"]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)
 
 
 # Up to this limit, squares of the numbers of a motion do not overflow, and neither do poses.

@@ -17,9 +17,4 @@ from mpm.viz.sections import field
 
 __all__ = ["field", "history"]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)

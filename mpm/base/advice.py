@@ -197,16 +197,19 @@ def component(name: str, names: Iterable[str]) -> str:
     return ""
 
 
-def names_of_module(module: str, names: Iterable[str], hints: Table = NOTHING) -> Callable[[str], NoReturn]:
-    """The ``__getattr__`` of a module: called when the ordinary look-up failed. `hints` say what to use instead of
-    names that users may expect, by these in lower case without separators."""
+def names_of_module(
+    module: str, names: list[str], hints: Table = NOTHING
+) -> tuple[Callable[[], list[str]], Callable[[str], NoReturn]]:
+    """The ``__dir__`` of a module with these names, and the ``__getattr__``, which is called after the ordinary look-up
+    has failed. `hints` say what to use instead of names that users may expect, by these in lower case without
+    separators."""
 
     def __getattr__(name: str) -> NoReturn:
         hint = hints.get(_plain(name).replace("-", ""))
         near = f"; {hint}" if hint else nearest(name, names)
         raise AttributeError(f"module {module!r} has no attribute {name!r}{near}")
 
-    return __getattr__
+    return lambda: names, __getattr__
 
 
 def _plain(name: str) -> str:

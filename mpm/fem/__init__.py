@@ -17,9 +17,4 @@ from mpm.fem.simulation import Simulation
 
 __all__ = ["Elements", "Mesh", "Simulation", "mesh"]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)

@@ -79,12 +79,7 @@ __all__ = [
     "library",
 ]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__, advice.OF_MATERIALS)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__, advice.OF_MATERIALS)
 
 
 def library() -> dict[str, Known]:

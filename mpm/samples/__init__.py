@@ -40,8 +40,4 @@ def path(name: str) -> Path:
     return Path(__file__).parent / f"{_check.choice('name', name, names())}.vtkhdf"
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)

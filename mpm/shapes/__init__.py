@@ -39,9 +39,4 @@ __all__ = [
     "Shape",
 ]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)

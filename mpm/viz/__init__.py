@@ -21,9 +21,4 @@ __all__ = [
     "save_image",
 ]
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-__getattr__ = advice.names_of_module(__name__, __all__)
+__dir__, __getattr__ = advice.names_of_module(__name__, __all__)
