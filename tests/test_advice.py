@@ -117,7 +117,7 @@ def test_positions_that_cannot_be_told_apart_are_refused(dim, dtype, bits, share
             mpm.Simulation(place, dx=1, dtype=dtype)
             continue
         with pytest.raises(
-            ValueError, match=rf"dx = 1: must be >= .* {dtype} tells positions apart"
+            ValueError, match=rf"dx = 1: must be >= .* {dtype} resolves positions to"
         ) as refused:
             mpm.Simulation(place, dx=1, dtype=dtype)
         assert ("choose dtype='float64'" in str(refused.value)) == (dtype == "float32")

@@ -574,7 +574,7 @@ def test_shapes_of_ones_own_are_refused(tmp_path):
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(Egg((0.5, 0.5), 0.2), scenes.MATERIALS["fluid"])
     sim = mpm.Simulation(scene, dx=0.125)
-    with pytest.raises(TypeError, match=r"shape = Egg\(.*\): a file keeps what is in mpm\.shapes only"):
+    with pytest.raises(TypeError, match=r"shape = Egg\(.*\): a file keeps objects of mpm\.shapes only"):
         sim.save(tmp_path / "a.mpm")
 
 

@@ -630,7 +630,7 @@ def test_an_inflow_at_a_wall_that_holds_on_to_it_is_warned_of(face, contact):
     sim.add(Box(low, high), SOFT, velocity=-velocity, name="out")
     sim.particles.delete(sim.rows("out"))
     with pytest.warns(
-        UserWarning, match=rf"'in' leaves the wall '{face[0]}\{face[1]}' .* '{contact}', holds"
+        UserWarning, match=rf"'in' leaves the wall '{face[0]}\{face[1]}' .* '{contact}' and holds"
     ):
         sim.add(Box(low, high), SOFT, velocity=velocity, name="in")
 

@@ -214,5 +214,5 @@ def test_meshes_keep_their_report_where_they_are_moved():
 def test_damage_is_where_it_is_to_be_had(name):
     with pytest.raises(AttributeError, match=r"UserLaw with history=\[HistoryField\('damage'\)\]"):
         getattr(materials, name)
-    with pytest.raises(TypeError, match=r"'D1'; there is no damage in this law.*UserLaw"):
+    with pytest.raises(TypeError, match=r"'D1'; this law has no damage.*UserLaw"):
         materials.JohnsonCook(D1=0.1)

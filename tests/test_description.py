@@ -266,7 +266,7 @@ def test_what_a_file_cannot_keep_is_refused():
     for shape, moves in ((Egg((0.5, 0.5), 0.1), None), (DISC, Jump((0, 1)))):
         scene = mpm.Scene((0, 0), (1, 1))
         scene.add_collider(shape, motion=moves)
-        with pytest.raises(TypeError, match=r"(shape|motion) = .*: a file keeps what is in mpm\.\w+ only"):
+        with pytest.raises(TypeError, match=r"(shape|motion) = .*: a file keeps objects of mpm\.\w+ only"):
             describe(scene)
     with pytest.raises(TypeError, match="an array of complex128"):
         description.Writer().array(np.zeros(3, complex))

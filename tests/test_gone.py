@@ -49,7 +49,7 @@ def test_a_body_without_particles_is_known_by_its_name(method):
     for name in ("block", "one", "two"):
         assert sim.rows(name) == slice(0, 0)
     assert sim.rows("three") == slice(0, len(seen[-1])) == slice(0, len(sim.particles))
-    with pytest.raises(ValueError, match=r"'one': .* also among bodies of which no particle is left"):
+    with pytest.raises(ValueError, match=r"'one': .* also among bodies without particles"):
         exchange(sim, "one")
     assert sim.add(mpm.shapes.Box([0.1, 0.1], [0.3, 0.9]), sim.materials[0]).name == "body4"
     rows = sim.rows("body4")

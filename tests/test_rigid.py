@@ -495,7 +495,7 @@ def test_other_methods_refuse_rigid_bodies():
         mpm.fem.Simulation(scene, spacing=1 / 16)
     with pytest.raises(ValueError, match="computes weakly compressible fluids"):
         mpm.sph.Simulation(scene, spacing=1 / 16)
-    with pytest.raises(ValueError, match="let it come to rest in a run"):
+    with pytest.raises(ValueError, match="bring it to rest in a run"):
         mpm.Simulation(scene, dx=1 / 16).equilibrate()
     with pytest.raises(ValueError, match="does not deform, so it has no law to drive"):
         mpm.point.drive(WOOD, times=[0, 1], F={"xx": 1.1})

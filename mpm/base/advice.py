@@ -88,8 +88,8 @@ HOOKE = (
     "rotated frame, Hencky that of the logarithmic strain"
 )
 DAMAGE = (
-    "no law of the package has damage: a UserLaw with history=[HistoryField('damage')] has what you write, "
-    "and docs/howto/own-material.md shows it; NACC softens as it dilates, so that bodies break"
+    "no law of the package has damage: write a UserLaw with history=[HistoryField('damage')], as "
+    "docs/howto/own-material.md shows; NACC softens as it dilates, so that bodies break"
 )
 OF_MATERIALS: Table = {
     **dict.fromkeys(
@@ -119,8 +119,8 @@ OF_FLUID: Table = {
     **dict.fromkeys(("c", "sound_speed", "speed_of_sound"), "bulk_modulus = density c², with c = {}"),
 }
 NO_DAMAGE = (
-    "there is no damage in this law, so that D1 to D5 have no use; a mpm.materials.UserLaw with "
-    "history=[mpm.materials.HistoryField('damage')] has what you write"
+    "this law has no damage, and no D1 to D5; write a mpm.materials.UserLaw with "
+    "history=[mpm.materials.HistoryField('damage')]"
 )
 OF_JOHNSON_COOK: Table = dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), NO_DAMAGE)
 OF_MESH: Table = {"scale": "Mesh(path).scale({}) is scaled"}
@@ -165,7 +165,7 @@ OF_FEM: Table = {
     "totals().kinetic is small; mpm.Simulation has it",
     **dict.fromkeys(
         ("fix", "clamp", "constrain"),
-        "scene.hold(body, where, velocity=(0, 0)) holds a region, a collider with contact='sticky' what is in it",
+        "scene.hold(body, where, velocity=(0, 0)) holds a region, a collider with contact='sticky' the nodes inside it",
     ),
     **dict.fromkeys(
         ("load", "add_load", "add_force"),

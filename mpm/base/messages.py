@@ -140,7 +140,7 @@ def left_range(t: Error) -> str:
     )
     return (
         f"the volume ratio J of {t.total} particle(s) has left the range of its law{law}: the material is "
-        "crushed or torn apart; a smaller dt, a stiffer material or a finer grid may help, or mend F and J by hand"
+        "crushed or torn apart; a smaller dt, a stiffer material or a finer grid may help, or correct F and J"
         f"{alone}"
     )
 
@@ -148,12 +148,12 @@ def left_range(t: Error) -> str:
 def state_not_finite(t: Error) -> str:
     return (
         f"the return map of the law '{t.subject}' has made F or the history of {t.total} particle(s) NaN or "
-        "infinite: mend the law (mpm.testing.check_law examines it), or the state by hand"
+        "infinite: correct the law (mpm.testing.check_law examines it), or the state"
     )
 
 
 def response_not_finite(t: Error) -> str:
-    return f"{bad_response(t)}: mend the law (mpm.testing.check_law examines it), or the state by hand"
+    return f"{bad_response(t)}: correct the law (mpm.testing.check_law examines it), or the state"
 
 
 def bad_response(t: Error) -> str:
@@ -247,7 +247,8 @@ def particle_would_invert(t: Error) -> str:
 def body_too_long(t: Error) -> str:
     return (
         f"the rigid body of materials[{t.number}] has at least half the length of a periodic axis, so its "
-        f"particles cannot be told from their images; {NOT_TAKEN}: lengthen the domain, or take a moving collider"
+        f"particles cannot be distinguished from their images; {NOT_TAKEN}: lengthen the domain, or take a moving "
+        "collider"
     )
 
 
@@ -302,7 +303,7 @@ def element_would_stiffen(t: Error) -> str:
 
 def element_out_of_range(t: Error) -> str:
     return (
-        f"{elements(t)} are crushed or turned inside out, which is beyond the range of their law: mend x of the "
+        f"{elements(t)} are crushed or turned inside out, which is beyond the range of their law: correct x of the "
         "nodes, or choose a law that is finite for inverted elements, such as FixedCorotated"
     )
 
@@ -310,7 +311,7 @@ def element_out_of_range(t: Error) -> str:
 def nodes_outside(t: Error) -> str:
     return (
         f"{t.total} node(s) are outside of the domain, beyond a face by more than the spacing: enlarge it, or "
-        "mend x of the nodes"
+        "correct x of the nodes"
     )
 
 

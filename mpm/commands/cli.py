@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--quick",
         action="store_true",
-        help="small bodies, whatever the labels say: to see that it works, not to quote",
+        help="small bodies, whatever the labels state: a check that it runs, not figures to quote",
     )
     bench.set_defaults(command=_bench)
 

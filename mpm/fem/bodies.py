@@ -77,7 +77,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
             raise ValueError(
                 f"body {body.name!r}: {body.material._title} is compiled outside of the package, and mpm.fem "
                 "evaluates the laws of the package alone; use mpm.Simulation, or add the law to the package as "
-                "CONTRIBUTING.md says"
+                "CONTRIBUTING.md describes"
             )
         if law["return_map"] and law["tangent"] == "moduli":  # it relaxes, and does not yield
             raise ValueError(
@@ -97,7 +97,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
                 )
         if callable(body.F):
             raise ValueError(
-                f"body {body.name!r}: F is a function of x; must be one matrix: elements deform by what their nodes do"
+                f"body {body.name!r}: F is a function of x; must be one matrix: elements deform with their nodes"
             )
 
 

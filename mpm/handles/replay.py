@@ -530,7 +530,7 @@ def replay(path: str | os.PathLike[str], *, fps: float | None = None) -> Replay:
         dx = float(frames.description["numerics"]["dx"])
         return Replay(frames, np.arange(frames.frames), Stage(frames.scene, dx))
     if rate is not None:
-        raise ValueError(f"fps = {rate:g}: must not be given, {place.name!r} says it")
+        raise ValueError(f"fps = {rate:g}: must not be given, {place.name!r} states it")
     reader = Reader(place)
     try:
         scene = restore(*reader.scene)

@@ -263,7 +263,7 @@ def _name_of(thing: object, kinds: Mapping[str, type], what: str, module: str) -
     for name, kind in kinds.items():
         if type(thing) is kind:
             return name
-    raise TypeError(f"{what} = {_check.shown(thing)}: a file keeps what is in {module} only")
+    raise TypeError(f"{what} = {_check.shown(thing)}: a file keeps objects of {module} only")
 
 
 class Reader:

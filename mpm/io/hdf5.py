@@ -142,7 +142,7 @@ def _messages(file: Bytes, address: int) -> Iterator[tuple[int, bytes]]:
     """Kinds and contents of the messages of an object header."""
     begin = file.read(address, 6)
     if begin[:5] != b"OHDR\x02":
-        refuse(f"what lies at {address} is nothing that trajectories have")
+        refuse(f"the object at {address} is none that trajectories have")
     flags = begin[5]
     prefix = 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
     width = 1 << (flags & 3)

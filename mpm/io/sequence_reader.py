@@ -67,7 +67,7 @@ class Reader:
         self.changes: tuple[Change, ...] = ()
         if names.series.is_file():
             if fps is not None:
-                raise ValueError(f"fps = {fps:g}: must not be given, {names.series.name!r} says it")
+                raise ValueError(f"fps = {fps:g}: must not be given, {names.series.name!r} states it")
             self._read_series(names, there)
         elif there:
             self._files = list(there.values())

@@ -105,7 +105,7 @@ class Reader:
         parts = self._parts = _column(root.group("Steps"), "PartOffsets", frames, "i")
         counts = _column(root, "NumberOfPoints", None, "i")
         if parts.min() < 0 or parts.max() >= len(counts) or counts.min() < 0:
-            refuse("frames do not say how many particles they have")
+            refuse("frames do not state their numbers of particles")
         return counts[parts]
 
     def _read_cells(self, root: Group, frames: int) -> None:
@@ -116,7 +116,7 @@ class Reader:
         self._corners, corners = root.dataset("Connectivity"), self.dimension + 1
         counts = _column(root, "NumberOfCells", None, "i")
         if self._parts.max() >= len(counts) or counts.min() < 0 or counts.max() > self._corners.stored:
-            refuse("frames do not say how many cells they have")
+            refuse("frames do not state their numbers of cells")
         self._cell_counts = counts[self._parts]
         starts = _column(root.group("Steps"), "ConnectivityIdOffsets", frames, "i", axes=2)
         if starts.shape[1] != 1 or len(self._corners.shape) != 1 or self._corners.dtype != np.int64:

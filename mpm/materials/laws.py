@@ -103,7 +103,7 @@ class Material(_check.Strict):
             if name not in may and is_varying(value) and not is_vector:
                 raise TypeError(
                     f"{name} = {_check.shown(value)}: {type(self).__name__} takes one value of it for all particles "
-                    f"of a body; what may vary is {', '.join(may)}"
+                    f"of a body; those that may vary are {', '.join(may)}"
                 )
 
     def _given_parameters(self) -> list[_core.Parameter]:

@@ -66,7 +66,7 @@ def lattice_around(
     if not count <= MOST_NUMBERS:
         raise ValueError(
             f"shape: would need {size}, above {8e-9 * MOST_NUMBERS:.2g} GB; choose a larger dx, or a mesh or a motion "
-            "of which less comes into the domain"
+            "with less of it in the domain"
         )
     if count > MANY_NUMBERS:
         warnings.warn(f"shape: needs {size}", UserWarning, stacklevel=_check.levels_to_caller())

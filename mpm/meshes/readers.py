@@ -148,7 +148,7 @@ def _corner(path: Path, line: int, word: str, known: int) -> int:
     if index == 0 or index < -known or index > 2**31 - 1:
         raise FileFormatError(
             f"{path}, line {line}: vertex index {_check.shown(index)} is out of range, "
-            f"{known} vertices are known here and indices count from 1"
+            f"{known} vertices precede it, and indices count from 1"
         )
     return index - 1 if index > 0 else known + index
 

@@ -284,7 +284,7 @@ def _cross_examine(x: Floats, closed: Ints, open_: Ints, name: str, report: Mesh
     share = int((inside != crossed).sum()) / either
     if share > DISAGREEMENT:
         raise ValueError(
-            f"{name}: what is inside is in doubt: winding number and ray crossings disagree in {share:.0%} "
+            f"{name}: its inside is uncertain: winding number and ray crossings disagree in {share:.0%} "
             f"of the volume; close the holes first ({_summary(report)})"
         )
     doubled = int((w > 1.5).sum())

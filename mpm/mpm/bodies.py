@@ -277,9 +277,9 @@ def warn_of_held_inflow(sampled: Sampled, scene: Scene, dx: float) -> None:
         speed = inward * sampled.v[depth < dx, axis]
         if len(speed) and speed.mean() > LEAVING * np.linalg.norm(sampled.v, axis=1).max():
             warnings.warn(
-                f"body {sampled.body.name!r} leaves the wall {face!r} with {speed.mean():.3g} m/s, and this wall, "
-                f"which is {wall.contact!r}, holds on to what touches it: it will lose speed; choose "
-                f"walls={{{face!r}: 'separate'}}, or add it a cell farther inside",
+                f"body {sampled.body.name!r} leaves the wall {face!r} with {speed.mean():.3g} m/s, but this wall is "
+                f"{wall.contact!r} and holds the material that touches it: the body will lose speed; choose "
+                f"walls={{{face!r}: 'separate'}}, or add the body a cell farther inside",
                 UserWarning,
                 stacklevel=_check.levels_to_caller(),
             )

@@ -75,7 +75,7 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
     for material in sim.materials:
         if material._row["tangent"] is None:
             raise ValueError(
-                f"material = {material!r} has no tangent, which equilibrate needs: let it come to rest in a run"
+                f"material = {material!r} has no tangent, which equilibrate needs: bring it to rest in a run"
             )
     if sim.scene.loads:
         raise ValueError(

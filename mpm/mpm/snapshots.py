@@ -123,7 +123,7 @@ def _state(clock: Tree, state: dict[str, Given]) -> dict[str, Given]:
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         given = dict(zip(listing(clock[kind], kind), whole(state[kind]).tolist(), strict=True))
         if not given.keys() <= set(names):
-            raise ValueError(f"{kind} has entries that this version does not know")
+            raise ValueError(f"{kind} has entries that this version does not support")
         state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
     return state
 

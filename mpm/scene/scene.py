@@ -167,7 +167,7 @@ def _check_orientation(name: str, F: FloatArray) -> None:
         raise ValueError(f"{where}: det F = {determinant[row]:g}; must be > 0 and finite")
 
 
-GONE_TOO = ", also among bodies of which no particle is left"
+GONE_TOO = ", also among bodies without particles"
 
 
 def make_body(
@@ -722,7 +722,7 @@ class Scene(Collides, _check.Strict):
     def _refuse_if_kept(self, instead: str) -> None:
         if self._kept:
             raise TypeError(
-                f"sim.scene is what the simulation was made from: nothing can be added to it; {instead}; "
+                f"sim.scene is the scene that the simulation was made from: it accepts no additions; {instead}; "
                 "copy.copy(sim.scene) gives a scene for another simulation"
             )
 

@@ -344,7 +344,7 @@ class GridLooks(Looks):
         _, count = np.unique(cell, axis=0, return_counts=True)
         wanted = sim._numerics.particles_per_cell
         typical = float(np.average(count, weights=count))
-        words = f"{typical:.3g} in the cell of a typical particle ({wanted} were asked for)"
+        words = f"{typical:.3g} in the cell of a typical particle ({wanted} were requested)"
         good = typical >= FEW_PARTICLES * wanted
         more = "" if good else ": the material has thinned out and may break where it should not"
         yield Finding("particles", good, words + more)

@@ -86,7 +86,7 @@ class SolverBase(Run, Collides):
         super().__init_subclass__(**options)
         if kind is None:
             if not abstract and not hasattr(cls, "_kind"):
-                raise TypeError(f"class {cls.__name__} needs kind=, what its files are called by")
+                raise TypeError(f"class {cls.__name__} needs kind=, its name in files")
             return
         other = SOLVERS.get(kind, cls)
         if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):  # not made again

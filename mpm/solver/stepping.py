@@ -74,7 +74,7 @@ def refuse_coarse_positions(
                 raise ValueError(f"upper or lower reach to {farthest:g} m: must be a {name} number")
             raise ValueError(
                 f"{size} = {dx:g}: must be >= {apart / resolved[name]:.3g} in a domain that reaches to {farthest:g} m, "
-                f"where {name} tells positions apart by {apart:.2g} m only: move it nearer to the origin"
+                f"where {name} resolves positions to {apart:.2g} m only: move the domain nearer to the origin"
                 + (", or choose dtype='float64'" if name == "float32" else "")
             )
 

@@ -63,8 +63,8 @@ def fill(core: _core.SPH, chosen: numerics.Numerics, placed: list[Placed], scene
     name, points = placed[last].collider.name, float(np.prod((high - low) / chosen.spacing))
     if points > MOST_LATTICE_POINTS:
         raise ValueError(
-            f"collider {name!r}: what of it may come into the domain spans {points:.2g} points of the lattice with "
-            f"spacing = {chosen.spacing:g}; must be at most {MOST_LATTICE_POINTS:.0e}: make it shorter"
+            f"collider {name!r}: the part of it that may come into the domain spans {points:.2g} points of the lattice "
+            f"with spacing = {chosen.spacing:g}; must be at most {MOST_LATTICE_POINTS:.0e}: make it shorter"
         )
     if not core.fill_collider(last, low.tolist(), high.tolist()):
         refuse_pointless(placed, last, scene.lower, scene.upper, chosen.spacing)

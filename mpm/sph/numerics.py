@@ -172,7 +172,7 @@ def fluid_of(materials: list[Any]) -> Fluid:
         if replace(material, tension=True) != replace(materials[0], tension=True):
             raise ValueError(
                 f"material = {material!r}: the scene has {materials[0]!r} already; must be the same: the density by "
-                "summation knows one fluid; mpm.Simulation takes several materials"
+                "summation is that of one fluid; mpm.Simulation takes several materials"
             )
     fluid: Fluid = materials[0]
     return fluid

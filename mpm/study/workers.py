@@ -254,8 +254,8 @@ class Pool:
         code = worker.end()
         if not worker.has_begun:
             raise RuntimeError(
-                f"function: a worker process ended before its first case (exit code {code}), see what it has "
-                f"printed: {INSTEAD}"
+                f"function: a worker process ended before its first case (exit code {code}), see "
+                f"its output: {INSTEAD}"
             )
         return code or 0
 

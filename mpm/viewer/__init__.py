@@ -52,7 +52,7 @@ def view(
         anywidget is not installed.
     """
     if not isinstance(source, (Solver, Replay, str, os.PathLike)):
-        raise _check.wrong_type("source", source, "an mpm.Simulation, what mpm.replay returned, or a path")
+        raise _check.wrong_type("source", source, "an mpm.Simulation, a replay of mpm.replay, or a path")
     from mpm.viewer.widget import Viewer
 
     return Viewer(source if isinstance(source, (Solver, Replay)) else opened(source), folder=folder)

@@ -206,7 +206,7 @@ def volumes(state: State, kinds: Sequence[str]) -> FloatArray:
         now[np.isin(material, partly)] = np.nan
         if np.isnan(now[~kept]).any():
             warnings.warn(
-                "the recording does not tell the present volumes of all particles: those at rest stand in for them; "
+                "the recording lacks present volumes of particles, so that volumes at rest replace them; "
                 'record "density", or "J" with the history of the materials',
                 RuntimeWarning,
                 stacklevel=_check.levels_to_caller(),

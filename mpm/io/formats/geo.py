@@ -66,7 +66,7 @@ def read(data: bytes) -> dict[str, Array]:
         if "NPointAttrib" in counts:
             break
     if not {"NPoints", "NPointAttrib"} <= counts.keys():
-        raise FileFormatError("does not say how many points and attributes it has")
+        raise FileFormatError("does not state the numbers of its points and attributes")
     layout = _layout(lines, counts["NPointAttrib"])
     width = 4 + sum(size for _, size, _ in layout)
     rows = text.Rows(width)

@@ -129,7 +129,7 @@ def _head(data: bytes) -> tuple[str, list[tuple[str, int, Properties]], int]:
                     f"line {number}: {_check.shown(line.strip())} does not belong in a header of PLY"
                 )
     if order is None:
-        raise FileFormatError("does not say its format, such as 'format ascii 1.0'")
+        raise FileFormatError("does not state its format, such as 'format ascii 1.0'")
     return order, elements, start
 
 
