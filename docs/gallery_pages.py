@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-import textwrap
 from typing import Any
 
 import drawn
@@ -154,7 +154,7 @@ def page(name: str) -> str:
     methods = [f"`--method {method}`" for method in entry.methods if method != "mpm"]
     others = f" Also by another method: {', '.join(methods)}." if methods else ""
     options = ", ".join(f"`{option}={value!r}`" for option, value in entry.numerics.items())
-    source = textwrap.dedent(inspect.getsource(entry.build)).replace("@_check.options\n", "")
+    source = re.sub(r"\A@listed\(.*?^\)\n", "", inspect.getsource(entry.build), flags=re.M | re.S)
     return (
         f"# {title(name)}\n\n![{sentence(name)}]({name}.webp)\n\n"
         "```{eval-rst}\n" + paragraphs(name) + "\n```\n\n"

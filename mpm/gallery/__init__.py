@@ -11,17 +11,16 @@ The function of a scene returns an `mpm.Scene` and is a good start for your own 
 
 >>> import inspect
 >>> print(inspect.getsource(mpm.gallery.jelly))  # doctest: +ELLIPSIS
-@_check.options
+@listed(...
 def jelly(...
 """
 
 from __future__ import annotations
 
 from mpm.base import _check
-from mpm.gallery import containers, elastic, fluids, sand, snow, soils, solids, stiff, yielding
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, twisted_bar
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import LISTED, Entry
 from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import (
@@ -81,18 +80,7 @@ __all__ = [
     "twisted_bar",
 ]
 
-_ENTRIES = (
-    *containers.ENTRIES,
-    *fluids.ENTRIES,
-    *elastic.ENTRIES,
-    *sand.ENTRIES,
-    *snow.ENTRIES,
-    *soils.ENTRIES,
-    *solids.ENTRIES,
-    *stiff.ENTRIES,
-    *yielding.ENTRIES,
-)
-_BY_NAME = {entry.name: entry for entry in sorted(_ENTRIES, key=lambda entry: entry.name)}
+_BY_NAME = dict(sorted(LISTED.items()))
 
 
 def names() -> tuple[str, ...]:

@@ -6,11 +6,17 @@ import numpy as np
 
 from mpm import materials, motion, shapes
 from mpm.base import _check
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 
-@_check.options
+@listed(
+    "a drum with paddles turns, half full of a fluid (2-D)",
+    duration=3.0,
+    fps=60.0,
+    numerics={"dx": 1 / 64},
+    limits=(0.0, 2.0),
+)
 def drum(
     *,
     bulk_modulus: float = 5e4,
@@ -37,21 +43,27 @@ def drum(
     gravity : float
         [m/s²], downwards.
     """
-    omega = _check.number("angular_velocity", angular_velocity, unit="rad/s")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene(lower=(-0.5, -0.5), upper=(0.5, 0.5), gravity=(0, -g))
+    scene = Scene(lower=(-0.5, -0.5), upper=(0.5, 0.5), gravity=(0, -gravity))
     inside = shapes.Ball((0, 0), 0.45)
     paddle = shapes.Box((0.28, -0.04), (0.5, 0.04))
     wall = ~inside
     for turn in range(4):
         wall = wall | paddle.rotate((turn + 0.5) * np.pi / 2, about=(0, 0))
-    scene.add_collider(wall, friction=friction, motion=motion.Rotation(omega, about=(0, 0)), name="drum")
+    scene.add_collider(
+        wall, friction=friction, motion=motion.Rotation(angular_velocity, about=(0, 0)), name="drum"
+    )
     fluid = materials.Fluid(bulk_modulus=bulk_modulus, density=density, viscosity=viscosity)
     scene.add((inside & shapes.Box((-0.5, -0.5), (0.5, 0))) - wall, fluid, name="fluid")
     return scene
 
 
-@_check.options
+@listed(
+    "a fluid runs through the neck of an hourglass (2-D)",
+    duration=2.0,
+    fps=60.0,
+    numerics={"dx": 1 / 80},
+    limits=(0.0, 2.0),
+)
 def hourglass(
     *,
     bulk_modulus: float = 5e4,
@@ -76,8 +88,7 @@ def hourglass(
         [m/s²], downwards.
     """
     half = _check.number("neck", neck, low=0, low_open=True, high=0.44, high_open=True, unit="m") / 2
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene(lower=(0, 0), upper=(0.5, 1), gravity=(0, -g))
+    scene = Scene(lower=(0, 0), upper=(0.5, 1), gravity=(0, -gravity))
     upper, lower = shapes.Ball((0.25, 0.74), 0.22), shapes.Ball((0.25, 0.26), 0.22)
     channel = shapes.Box((0.25 - half, 0.3), (0.25 + half, 0.7))
     scene.add_collider(~(upper | channel | lower), name="glass")
@@ -86,7 +97,14 @@ def hourglass(
     return scene
 
 
-@_check.options
+@listed(
+    "walls that bulge squeeze a soft ball and let it go (2-D)",
+    duration=1.5,
+    fps=60.0,
+    numerics={"dx": 1 / 64},
+    color="von_mises",
+    limits=(0.0, 6e3),
+)
 def squeeze(
     *,
     E: float = 2e4,
@@ -112,8 +130,7 @@ def squeeze(
         [m/s²], downwards.
     """
     most = _check.number("depth", depth, low=0, high=0.12, unit="m")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -g))
+    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -gravity))
     spacing = 1 / 64
     nodes = spacing * np.arange(65)
     x, y = np.meshgrid(nodes, nodes, indexing="ij")
@@ -131,35 +148,3 @@ def squeeze(
     soft = materials.NeoHookean(E=E, nu=nu, density=density)
     scene.add(shapes.Ball((0.5, 0.5), 0.2), soft, name="ball")
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "drum",
-        "a drum with paddles turns, half full of a fluid (2-D)",
-        duration=3.0,
-        fps=60.0,
-        build=drum,
-        numerics={"dx": 1 / 64},
-        limits=(0.0, 2.0),
-    ),
-    Entry(
-        "hourglass",
-        "a fluid runs through the neck of an hourglass (2-D)",
-        duration=2.0,
-        fps=60.0,
-        build=hourglass,
-        numerics={"dx": 1 / 80},
-        limits=(0.0, 2.0),
-    ),
-    Entry(
-        "squeeze",
-        "walls that bulge squeeze a soft ball and let it go (2-D)",
-        duration=1.5,
-        fps=60.0,
-        build=squeeze,
-        numerics={"dx": 1 / 64},
-        color="von_mises",
-        limits=(0.0, 6e3),
-    ),
-)

@@ -10,11 +10,18 @@ import numpy as np
 from mpm import materials, shapes
 from mpm.base import _check
 from mpm.base._check import FloatArray
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 
-@_check.options
+@listed(
+    "an elastic disk bounces off a wall (2-D)",
+    duration=0.5,
+    fps=100.0,
+    numerics={"dx": 1 / 80},
+    fem={"spacing": 1 / 80},
+    limits=(0.0, 1.5),
+)
 def disk_wall(
     *, E: float = 1e6, nu: float = 0.3, density: float = 1000.0, speed: float = 1.0, radius: float = 0.2
 ) -> Scene:
@@ -23,15 +30,21 @@ def disk_wall(
     By symmetry this is half of two disks that meet head-on. After the impact, the missing kinetic energy is in the
     vibration of the disk.
     """
-    v = _check.number("speed", speed, unit="m/s")
     r = _check.number("radius", radius, low=0, low_open=True, high=0.45, unit="m")
     scene = Scene(lower=(0, 0), upper=(1, 1), walls="separate")
     disk = shapes.Ball((0.05 + r, 0.5), r)
-    scene.add(disk, materials.FixedCorotated(E=E, nu=nu, density=density), velocity=(-v, 0), name="disk")
+    scene.add(disk, materials.FixedCorotated(E=E, nu=nu, density=density), velocity=(-speed, 0), name="disk")
     return scene
 
 
-@_check.options
+@listed(
+    "a clamped bar of rubber is twisted by its initial velocity and swings back (3-D)",
+    duration=0.5,
+    fps=60.0,
+    numerics={"dx": 1 / 40},
+    fem={"spacing": 1 / 40},
+    limits=(0.0, 2.0),
+)
 def twisted_bar(
     *, E: float = 1e6, nu: float = 0.3, density: float = 1000.0, rate: float = 12.0, gravity: float = 0.0
 ) -> Scene:
@@ -40,8 +53,9 @@ def twisted_bar(
     `rate` [1/(m s)] is the growth of its angular velocity along its axis.
     """
     omega = _check.number("rate", rate, unit="1/(m s)")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene(lower=(0, -0.3, -0.3), upper=(1.2, 0.3, 0.3), gravity=(0, 0, -g), walls={"x-": "sticky"})
+    scene = Scene(
+        lower=(0, -0.3, -0.3), upper=(1.2, 0.3, 0.3), gravity=(0, 0, -gravity), walls={"x-": "sticky"}
+    )
 
     def twist(x: FloatArray) -> FloatArray:
         spin = omega * x[:, 0]
@@ -50,27 +64,3 @@ def twisted_bar(
     bar = shapes.Box((0, -0.1, -0.1), (1, 0.1, 0.1))
     scene.add(bar, materials.FixedCorotated(E=E, nu=nu, density=density), velocity=twist, name="bar")
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "disk-wall",
-        "an elastic disk bounces off a wall (2-D)",
-        duration=0.5,
-        fps=100.0,
-        build=disk_wall,
-        numerics={"dx": 1 / 80},
-        fem={"spacing": 1 / 80},
-        limits=(0.0, 1.5),
-    ),
-    Entry(
-        "twisted-bar",
-        "a clamped bar of rubber is twisted by its initial velocity and swings back (3-D)",
-        duration=0.5,
-        fps=60.0,
-        build=twisted_bar,
-        numerics={"dx": 1 / 40},
-        fem={"spacing": 1 / 40},
-        limits=(0.0, 2.0),
-    ),
-)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,6 +22,14 @@ METHODS: dict[str, tuple[type[Solver], str, str]] = {
     "sph": (sph.Simulation, "sph", "spacing"),
     "fem": (fem.Simulation, "fem", "spacing"),
 }
+UNITS = {
+    "gravity": "m/s²",
+    "speed": "m/s",
+    "angular_velocity": "rad/s",
+}  # of numbers that scenes have in common
+Build = Callable[..., Scene]
+LISTED: dict[str, Entry] = {}
+"""The entries by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Entry:
     summary: str
     duration: float
     fps: float
-    build: Callable[..., Scene]
+    build: Build
     numerics: Mapping[str, Any]
     color: str = "speed"
     limits: tuple[float, float] | None = None
@@ -166,3 +176,23 @@ class Entry:
         if factor != 1:
             chosen[size] = _check.number(size, chosen[size], low=0, low_open=True, unit="m") / factor
         return chosen
+
+
+def listed(summary: str, **about: Any) -> Callable[[Build], Build]:
+    """Decorator: the function of a scene becomes an entry of its name, and its keywords are checked: unknown ones, and
+    that those of `UNITS` are numbers. `about` has the other attributes of `Entry`."""
+
+    def decorate(build: Build) -> Build:
+        numbers = [name for name in UNITS if name in inspect.signature(build).parameters]
+
+        @_check.options
+        @functools.wraps(build)
+        def checked(**physics: Any) -> Scene:
+            given = [name for name in numbers if name in physics]
+            return build(**physics | {k: _check.number(k, physics[k], unit=UNITS[k]) for k in given})
+
+        entry = Entry(build.__name__.replace("_", "-"), summary, build=checked, **about)
+        LISTED[entry.name] = entry
+        return checked
+
+    return decorate

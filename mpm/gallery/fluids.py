@@ -7,13 +7,20 @@ import numpy as np
 from mpm import materials, shapes
 from mpm.base import _check
 from mpm.base._check import FloatArray
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 MACH = 10.0  # wave speed over the largest speed: the density varies by 1/MACH² = 1 %
 
 
-@_check.options
+@listed(
+    "a column of water collapses in a tank (2-D)",
+    duration=1.5,
+    fps=60.0,
+    numerics={"dx": 1 / 40},
+    sph={"spacing": 1 / 80, "alpha": 0.1},
+    limits=(0.0, 4.0),
+)
 def dam_break(
     *,
     width: float = 0.5,
@@ -48,7 +55,14 @@ def dam_break(
     return scene
 
 
-@_check.options
+@listed(
+    "a column of water settles under its weight (2-D)",
+    duration=1.0,
+    fps=30.0,
+    numerics={"dx": 1 / 20},
+    sph={"spacing": 1 / 40, "alpha": 0.1},
+    color="pressure",
+)
 def hydrostatic(*, density: float = 1000.0, viscosity: float = 2.0, gravity: float = 9.81) -> Scene:
     """A column of water, 1 m high and 0.5 m wide, settles between walls under its weight.
 
@@ -67,7 +81,14 @@ def hydrostatic(*, density: float = 1000.0, viscosity: float = 2.0, gravity: flo
     return scene
 
 
-@_check.options
+@listed(
+    "four vortices decay in a periodic box (2-D)",
+    duration=0.1,
+    fps=200.0,
+    numerics={"dx": 1 / 40},
+    sph={"spacing": 1 / 40, "smoothing": 2.0, "kernel": "wendland"},
+    limits=(0.0, 1.0),
+)
 def taylor_green(*, density: float = 1000.0, speed: float = 1.0, reynolds: float = 10.0) -> Scene:
     """Four vortices in a periodic box of 1 m decay by viscosity as exp(−8π²νt).
 
@@ -105,37 +126,3 @@ def _water(density: float, fastest: float, viscosity: float) -> materials.Fluid:
     return materials.Fluid(
         bulk_modulus=rho * float(MACH * fastest) ** 2, density=rho, viscosity=eta, tension=False
     )
-
-
-ENTRIES = (
-    Entry(
-        "dam-break",
-        "a column of water collapses in a tank (2-D)",
-        duration=1.5,
-        fps=60.0,
-        build=dam_break,
-        numerics={"dx": 1 / 40},
-        sph={"spacing": 1 / 80, "alpha": 0.1},
-        limits=(0.0, 4.0),
-    ),
-    Entry(
-        "hydrostatic",
-        "a column of water settles under its weight (2-D)",
-        duration=1.0,
-        fps=30.0,
-        build=hydrostatic,
-        numerics={"dx": 1 / 20},
-        sph={"spacing": 1 / 40, "alpha": 0.1},
-        color="pressure",
-    ),
-    Entry(
-        "taylor-green",
-        "four vortices decay in a periodic box (2-D)",
-        duration=0.1,
-        fps=200.0,
-        build=taylor_green,
-        numerics={"dx": 1 / 40},
-        sph={"spacing": 1 / 40, "smoothing": 2.0, "kernel": "wendland"},
-        limits=(0.0, 1.0),
-    ),
-)

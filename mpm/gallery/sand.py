@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from mpm import materials, shapes
 from mpm.base import _check
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 WIDTH = 0.2  # half the width of the column [m]
@@ -21,7 +21,13 @@ def _sand(density: float, friction_angle_deg: float, cohesion: float) -> materia
     return materials.Sand(density=density, friction_angle_deg=friction_angle_deg, cohesion=cohesion)
 
 
-@_check.options
+@listed(
+    "half a column of sand collapses and comes to rest as a heap (2-D)",
+    duration=0.75,
+    fps=80.0,
+    numerics={"dx": 1 / 128, "sampling": "stratified"},
+    limits=(0.0, 1.5),
+)
 def sand_column(
     *,
     aspect: float = 1.5,
@@ -46,13 +52,18 @@ def sand_column(
         [m/s²], downwards.
     """
     height = WIDTH * _check.number("aspect", aspect, low=0, low_open=True, high=MOST_ASPECT)
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (1, 0.5), gravity=(0, -g), walls={"x": "separate", "y": "sticky"})
+    scene = Scene((0, 0), (1, 0.5), gravity=(0, -gravity), walls={"x": "separate", "y": "sticky"})
     scene.add(shapes.Box((0, 0), (WIDTH, height)), _sand(density, friction_angle_deg, cohesion), name="sand")
     return scene
 
 
-@_check.options
+@listed(
+    "a round column of sand collapses and comes to rest as a heap (3-D, 100,000 particles)",
+    duration=0.75,
+    fps=80.0,
+    numerics={"dx": 1 / 80, "sampling": "stratified"},
+    limits=(0.0, 1.5),
+)
 def sand_column_3d(
     *,
     aspect: float = 1.0,
@@ -66,30 +77,7 @@ def sand_column_3d(
     Where it flows in a plane, 25° acts like 35°, see `mpm.materials.Sand`.
     """
     height = WIDTH * _check.number("aspect", aspect, low=0, low_open=True, high=MOST_ASPECT)
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((-0.75, -0.75, 0), (0.75, 0.75, 0.5), gravity=(0, 0, -g), walls={"z": "sticky"})
+    scene = Scene((-0.75, -0.75, 0), (0.75, 0.75, 0.5), gravity=(0, 0, -gravity), walls={"z": "sticky"})
     column = shapes.Cylinder((0, 0, 0), (0, 0, height), WIDTH)
     scene.add(column, _sand(density, friction_angle_deg, cohesion), name="sand")
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "sand-column",
-        "half a column of sand collapses and comes to rest as a heap (2-D)",
-        duration=0.75,
-        fps=80.0,
-        build=sand_column,
-        numerics={"dx": 1 / 128, "sampling": "stratified"},
-        limits=(0.0, 1.5),
-    ),
-    Entry(
-        "sand-column-3d",
-        "a round column of sand collapses and comes to rest as a heap (3-D, 100,000 particles)",
-        duration=0.75,
-        fps=80.0,
-        build=sand_column_3d,
-        numerics={"dx": 1 / 80, "sampling": "stratified"},
-        limits=(0.0, 1.5),
-    ),
-)

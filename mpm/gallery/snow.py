@@ -14,7 +14,7 @@ import numpy as np
 
 from mpm import materials, motion, shapes
 from mpm.base import _check
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.materials.snow import SNOW_PRESETS
 from mpm.scene.scene import Scene
 from mpm.scene.walls import RULES
@@ -47,7 +47,13 @@ def _missile(shape: str) -> shapes.Shape:
     return shapes.Polygon(center + 1.2 * size * np.stack([np.cos(angles), np.sin(angles)], axis=1))
 
 
-@_check.options
+@listed(
+    "a snowball is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
+    duration=0.5,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **PAPER},
+    limits=(0.0, 8.0),
+)
 def snowball(
     *,
     shape: str = "ball",
@@ -75,14 +81,18 @@ def snowball(
     """
     chosen = _check.choice("shape", shape, THROWN)
     rule = _check.choice("contact", contact, RULES)
-    v = _check.number("speed", speed, unit="m/s")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -g), walls=rule)
-    scene.add(_missile(chosen), _snow(preset, density), velocity=(v, 0), name="snow")
+    scene = Scene(lower=(0, 0), upper=(1, 1), gravity=(0, -gravity), walls=rule)
+    scene.add(_missile(chosen), _snow(preset, density), velocity=(speed, 0), name="snow")
     return scene
 
 
-@_check.options
+@listed(
+    "a box of snow is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
+    duration=0.5,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **PAPER},
+    limits=(0.0, 8.0),
+)
 def snow_box(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
@@ -102,7 +112,13 @@ def snow_box(
     return snowball(shape="box", preset=preset, density=density, speed=speed, gravity=gravity)
 
 
-@_check.options
+@listed(
+    "a ring of snow is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
+    duration=0.5,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **PAPER},
+    limits=(0.0, 8.0),
+)
 def snow_ring(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
@@ -122,7 +138,13 @@ def snow_ring(
     return snowball(shape="ring", preset=preset, density=density, speed=speed, gravity=gravity)
 
 
-@_check.options
+@listed(
+    "a triangle of snow is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
+    duration=0.5,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **PAPER},
+    limits=(0.0, 8.0),
+)
 def snow_triangle(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
@@ -156,7 +178,13 @@ def _wedge(dim: int, preset: str, density: float, speed: float, friction: float,
     return scene
 
 
-@_check.options
+@listed(
+    "a snowball breaks on a wedge (2-D)",
+    duration=0.5,
+    fps=120.0,
+    numerics={"dx": 1 / 128, **FLIP},
+    limits=(0.0, 6.0),
+)
 def snow_wedge(
     *,
     preset: str = "reference",
@@ -183,7 +211,13 @@ def snow_wedge(
     return _wedge(2, preset, density, speed, friction, gravity)
 
 
-@_check.options
+@listed(
+    "a snowball breaks on a wedge (3-D, 200,000 particles)",
+    duration=0.125,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **FLIP, "kernel": "quadratic"},
+    limits=(0.0, 6.0),
+)
 def snow_wedge_3d(
     *,
     preset: str = "reference",
@@ -196,7 +230,13 @@ def snow_wedge_3d(
     return _wedge(3, preset, density, speed, friction, gravity)
 
 
-@_check.options
+@listed(
+    "a slanted blade is driven through a layer of snow (3-D)",
+    duration=1.0,
+    fps=60.0,
+    numerics={"dx": 1 / 24, **FLIP},
+    limits=(0.0, 2.0),
+)
 def snow_plow(
     *,
     preset: str = "reference",
@@ -220,17 +260,22 @@ def snow_plow(
     gravity : float
         [m/s²], downwards.
     """
-    v = _check.number("speed", speed, unit="m/s")
     angle = np.radians(_check.number("angle_deg", angle_deg, low=-60, high=60))
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0, 0), (2, 1, 0.5), gravity=(0, 0, -g), walls={"z": "sticky"})
+    scene = Scene((0, 0, 0), (2, 1, 0.5), gravity=(0, 0, -gravity), walls={"z": "sticky"})
     scene.add(shapes.Box((0.375, 0, 0), (2, 1, 0.125)), _snow(preset, density), name="snow")
     blade = shapes.Box((0.1, 0.3, 0.03), (0.25, 0.7, 0.4)).rotate(angle, axis=(0, 0, 1), about=(0.25, 0.5, 0))
-    scene.add_collider(blade, motion=motion.Linear((v, 0, 0)), name="blade")
+    scene.add_collider(blade, motion=motion.Linear((speed, 0, 0)), name="blade")
     return scene
 
 
-@_check.options
+@listed(
+    "six kinds of snow side by side: which parameters make powder, which make chunks (2-D)",
+    duration=0.4,
+    fps=120.0,
+    numerics={"dx": 1 / 96, **FLIP},
+    color="Jp",
+    limits=(0.8, 1.2),
+)
 def snow_parameters(
     *, density: float = 400.0, speed: float = 4.0, friction: float = 0.3, gravity: float = 9.81
 ) -> Scene:
@@ -247,78 +292,14 @@ def snow_parameters(
     gravity : float
         [m/s²], downwards.
     """
-    v = _check.number("speed", speed, unit="m/s")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (3, 1), gravity=(0, -g), walls="sticky")
+    scene = Scene((0, 0), (3, 1), gravity=(0, -gravity), walls="sticky")
     for k, preset in enumerate(SNOW_PRESETS):
         middle = 0.25 + 0.5 * k
         ball = shapes.Ball((middle + 0.01, 0.6), 0.15)
-        scene.add(ball, _snow(preset, density), velocity=(0, -v), name=preset)
+        scene.add(ball, _snow(preset, density), velocity=(0, -speed), name=preset)
         wedge = shapes.Polygon([(middle - 0.12, -0.1), (middle + 0.12, -0.1), (middle, 0.35)])
         scene.add_collider(wedge, friction=friction, name=preset)
         if k:
             partition = shapes.Box((0.5 * k - 1 / 32, -0.1), (0.5 * k + 1 / 32, 1.1))
             scene.add_collider(partition, friction=friction, name=f"partition{k}")
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "snowball",
-        "a snowball is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
-        duration=0.5,
-        fps=120.0,
-        build=snowball,
-        numerics={"dx": 1 / 96, **PAPER},
-        limits=(0.0, 8.0),
-    ),
-    *(
-        Entry(
-            f"snow-{shape}",
-            f"a {shape} of snow is thrown at a wall and drops from it (2-D, Stomakhin et al. 2013)",
-            duration=0.5,
-            fps=120.0,
-            build=build,
-            numerics={"dx": 1 / 96, **PAPER},
-            limits=(0.0, 8.0),
-        )
-        for shape, build in (("box", snow_box), ("ring", snow_ring), ("triangle", snow_triangle))
-    ),
-    Entry(
-        "snow-wedge",
-        "a snowball breaks on a wedge (2-D)",
-        duration=0.5,
-        fps=120.0,
-        build=snow_wedge,
-        numerics={"dx": 1 / 128, **FLIP},
-        limits=(0.0, 6.0),
-    ),
-    Entry(
-        "snow-wedge-3d",
-        "a snowball breaks on a wedge (3-D, 200,000 particles)",
-        duration=0.125,
-        fps=120.0,
-        build=snow_wedge_3d,
-        numerics={"dx": 1 / 96, **FLIP, "kernel": "quadratic"},
-        limits=(0.0, 6.0),
-    ),
-    Entry(
-        "snow-plow",
-        "a slanted blade is driven through a layer of snow (3-D)",
-        duration=1.0,
-        fps=60.0,
-        build=snow_plow,
-        numerics={"dx": 1 / 24, **FLIP},
-        limits=(0.0, 2.0),
-    ),
-    Entry(
-        "snow-parameters",
-        "six kinds of snow side by side: which parameters make powder, which make chunks (2-D)",
-        duration=0.4,
-        fps=120.0,
-        build=snow_parameters,
-        numerics={"dx": 1 / 96, **FLIP},
-        color="Jp",
-        limits=(0.8, 1.2),
-    ),
-)

@@ -6,13 +6,20 @@ import numpy as np
 
 from mpm import materials, motion, shapes
 from mpm.base import _check
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 PRESSED = 0.5  # time in which the indenter goes down [s]
 
 
-@_check.options
+@listed(
+    "a rigid indenter is pressed into clay and drawn back; a dent stays (2-D)",
+    duration=0.75,
+    fps=80.0,
+    numerics={"dx": 1 / 80, "sampling": "stratified"},
+    color="yield_pressure",
+    limits=(1e5, 5e5),
+)
 def clay_indentation(
     *,
     shear_modulus: float = 2e6,
@@ -44,8 +51,7 @@ def clay_indentation(
         [m/s²], downwards.
     """
     most = _check.number("depth", depth, low=0, high=0.1, unit="m")
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (1, 0.6), gravity=(0, -g), walls={"x": "slip", "y-": "sticky"})
+    scene = Scene((0, 0), (1, 0.6), gravity=(0, -gravity), walls={"x": "slip", "y-": "sticky"})
     clay = materials.CamClay(
         shear_modulus=shear_modulus,
         density=density,
@@ -63,7 +69,13 @@ def clay_indentation(
     return scene
 
 
-@_check.options
+@listed(
+    "sand runs through an orifice at a constant rate and heaps up below (2-D)",
+    duration=2.25,
+    fps=60.0,
+    numerics={"dx": 1 / 80, "sampling": "stratified", "particle_collisions": "surface"},
+    limits=(0.0, 2.0),
+)
 def sand_hourglass(
     *,
     E: float = 1e6,
@@ -92,8 +104,7 @@ def sand_hourglass(
         [m/s²], downwards.
     """
     half = _check.number("orifice", orifice, low=0, low_open=True, high=0.2, unit="m") / 2
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (0.6, 1), gravity=(0, -g))
+    scene = Scene((0, 0), (0.6, 1), gravity=(0, -gravity))
     neck, radius, slope = 0.45, 0.27, np.tan(np.radians(60))
     top = neck + 0.02 + slope * (radius - half)
     # The chamber reaches into the room, so that no surface lies between them.
@@ -104,27 +115,3 @@ def sand_hourglass(
     sand = materials.MuI(E=E, nu=nu, density=density, mu_1=mu_1, mu_2=mu_2)
     scene.add(chamber & shapes.Box((0, neck), (0.6, 0.93)), sand, name="sand")
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "clay-indentation",
-        "a rigid indenter is pressed into clay and drawn back; a dent stays (2-D)",
-        duration=0.75,
-        fps=80.0,
-        build=clay_indentation,
-        numerics={"dx": 1 / 80, "sampling": "stratified"},
-        color="yield_pressure",
-        limits=(1e5, 5e5),
-    ),
-    Entry(
-        "sand-hourglass",
-        "sand runs through an orifice at a constant rate and heaps up below (2-D)",
-        duration=2.25,
-        fps=60.0,
-        build=sand_hourglass,
-        # The neck is a few cells wide: it must not be wider for particles than it looks.
-        numerics={"dx": 1 / 80, "sampling": "stratified", "particle_collisions": "surface"},
-        limits=(0.0, 2.0),
-    ),
-)

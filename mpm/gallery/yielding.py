@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from mpm import materials, shapes
-from mpm.base import _check
-from mpm.gallery.entry import Entry
+from mpm.gallery.entry import listed
 from mpm.scene.scene import Scene
 
 LENGTH, RADIUS = 32.4e-3, 3.2e-3  # of the bar of copper [m]
 
 
-@_check.options
+@listed(
+    "a quarter of a bar of copper hits a rigid wall at 227 m/s (3-D, 32,000 particles)",
+    duration=80e-6,
+    fps=5e5,
+    numerics={"dx": 0.4e-3},
+    color="plastic_strain",
+    limits=(0.0, 2.0),
+)
 def taylor_bar(
     *,
     E: float = 117e9,
@@ -34,16 +40,22 @@ def taylor_bar(
     speed : float
         Of the impact [m/s].
     """
-    v = _check.number("speed", speed, unit="m/s")
     walls = {"x-": "mirror", "y-": "mirror", "z-": "mirror"}
     scene = Scene((0, 0, 0), (12e-3, 12e-3, 36e-3), walls=walls)
     copper = materials.VonMises(E=E, nu=nu, density=density, yield_stress=yield_stress, hardening=hardening)
     bar = shapes.Cylinder((0, 0, 0), (0, 0, LENGTH), RADIUS) & shapes.Box((0, 0, 0), (RADIUS, RADIUS, LENGTH))
-    scene.add(bar, copper, velocity=(0, 0, -v), name="bar")
+    scene.add(bar, copper, velocity=(0, 0, -speed), name="bar")
     return scene
 
 
-@_check.options
+@listed(
+    "a loaf of cohesive clay, whose ends fly apart, is torn to pieces (2-D)",
+    duration=0.08,
+    fps=500.0,
+    numerics={"dx": 1 / 128, "sampling": "stratified"},
+    color="alpha",
+    limits=(-0.01, 1.0),
+)
 def bread_tearing(
     *,
     E: float = 2e5,
@@ -65,17 +77,22 @@ def bread_tearing(
     speed : float
         Of each end [m/s].
     """
-    v = _check.number("speed", speed, unit="m/s")
     scene = Scene((0, 0), (1.5, 0.5))
     bread = materials.NACC(
         E=E, nu=nu, density=density, cohesion=cohesion, hardening=hardening, consolidation=consolidation
     )
     loaf = shapes.Box((0.45, 0.17), (1.05, 0.33)) - shapes.Ball((0.75, 0.33), 0.03)
-    scene.add(loaf, bread, velocity=lambda x: v / 0.3 * (x - 0.75) * (1, 0), name="loaf")
+    scene.add(loaf, bread, velocity=lambda x: speed / 0.3 * (x - 0.75) * (1, 0), name="loaf")
     return scene
 
 
-@_check.options
+@listed(
+    "mud with a yield stress runs down a slope, meets a wall and stops (2-D)",
+    duration=2.0,
+    fps=40.0,
+    numerics={"dx": 1 / 48, "sampling": "stratified"},
+    limits=(0.0, 2.5),
+)
 def mudslide(
     *,
     yield_stress: float = 60.0,
@@ -93,8 +110,7 @@ def mudslide(
     gravity : float
         [m/s²], downwards.
     """
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (3, 1.5), gravity=(0, -g), walls={"y-": "sticky"})
+    scene = Scene((0, 0), (3, 1.5), gravity=(0, -gravity), walls={"y-": "sticky"})
     foot, angle = 1.6, np.radians(30)
     top = foot * np.tan(angle)
     hill = shapes.Polygon(
@@ -115,7 +131,13 @@ def mudslide(
     return scene
 
 
-@_check.options
+@listed(
+    "three jellies fall onto each other: elastic, viscoelastic, plastic (2-D)",
+    duration=1.0,
+    fps=60.0,
+    numerics={"dx": 1 / 64},
+    limits=(0.0, 1.5),
+)
 def jelly_stack(
     *,
     E: float = 1e4,
@@ -135,8 +157,7 @@ def jelly_stack(
     gravity : float
         [m/s²], downwards.
     """
-    g = _check.number("gravity", gravity, unit="m/s²")
-    scene = Scene((0, 0), (1, 1.25), gravity=(0, -g), walls={"x": "sticky", "y-": "sticky"})
+    scene = Scene((0, 0), (1, 1.25), gravity=(0, -gravity), walls={"x": "sticky", "y-": "sticky"})
     moduli = {"E": E, "nu": nu, "density": density}
     for k, (name, jelly) in enumerate(
         {
@@ -149,45 +170,3 @@ def jelly_stack(
         side = 0.3 - 0.04 * k
         scene.add(shapes.Box((0.5 - side / 2, low), (0.5 + side / 2, low + side)), jelly, name=name)
     return scene
-
-
-ENTRIES = (
-    Entry(
-        "taylor-bar",
-        "a quarter of a bar of copper hits a rigid wall at 227 m/s (3-D, 32,000 particles)",
-        duration=80e-6,
-        fps=5e5,
-        build=taylor_bar,
-        numerics={"dx": 0.4e-3},
-        color="plastic_strain",
-        limits=(0.0, 2.0),
-    ),
-    Entry(
-        "bread-tearing",
-        "a loaf of cohesive clay, whose ends fly apart, is torn to pieces (2-D)",
-        duration=0.08,
-        fps=500.0,
-        build=bread_tearing,
-        numerics={"dx": 1 / 128, "sampling": "stratified"},
-        color="alpha",
-        limits=(-0.01, 1.0),
-    ),
-    Entry(
-        "mudslide",
-        "mud with a yield stress runs down a slope, meets a wall and stops (2-D)",
-        duration=2.0,
-        fps=40.0,
-        build=mudslide,
-        numerics={"dx": 1 / 48, "sampling": "stratified"},
-        limits=(0.0, 2.5),
-    ),
-    Entry(
-        "jelly-stack",
-        "three jellies fall onto each other: elastic, viscoelastic, plastic (2-D)",
-        duration=1.0,
-        fps=60.0,
-        build=jelly_stack,
-        numerics={"dx": 1 / 64},
-        limits=(0.0, 1.5),
-    ),
-)
