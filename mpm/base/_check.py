@@ -45,7 +45,11 @@ class Strict:
 
     def __getattr__(self, name: str) -> NoReturn:
         # Python calls this only if the ordinary look-up has failed.
-        raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
+        raise AttributeError(self._unknown(name), name=name, obj=self)
+
+    def _unknown(self, name: str) -> str:
+        """The message about an attribute that is not there."""
+        return advice.unknown_attribute(self, name)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -106,33 +106,19 @@ class SolverBase(Run, Collides):
         self._colliders = list(colliders)
         self._attached: tuple[Attached, ...] = ()
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def _unknown(self, name: str) -> str:
+        hint = ""
         if name in derived.NAMES:
             hint = f"; compute({name!r}) gives it" if name in self.quantities else self._missing(name)
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}{hint}", name=name, obj=self
-            )
-        if name in KNOWN or name in advice.FIELDS:
-            field = advice.FIELDS.get(name, name)
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}; did you mean particles.{field}?",
-                name=name,
-                obj=self,
-            )
-        if name in type(self)._instead:
-            raise AttributeError(
-                f"{_check.qualified(type(self))} has no {name!r}: {type(self)._instead[name]}",
-                name=name,
-                obj=self,
-            )
-        if name in totals.UNITS:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}; totals().{name} is its present value, and "
-                f"history[{name!r}] the recorded ones",
-                name=name,
-                obj=self,
-            )
-        raise AttributeError(advice.unknown_attribute(self, name), name=name, obj=self)
+        elif name in KNOWN or name in advice.FIELDS:
+            hint = f"; did you mean particles.{advice.FIELDS.get(name, name)}?"
+        elif name in type(self)._instead:
+            return f"{_check.qualified(type(self))} has no {name!r}: {type(self)._instead[name]}"
+        elif name in totals.UNITS:
+            hint = f"; totals().{name} is its present value, and history[{name!r}] the recorded ones"
+        else:
+            return super()._unknown(name)
+        return f"{type(self).__name__} has no attribute {name!r}{hint}"
 
     # ---- what a subclass supplies ------------------------------------------------------------------------
 
