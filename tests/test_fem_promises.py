@@ -307,7 +307,7 @@ def test_an_integrator_says_where_elements_were_crushed(method, match):
     with pytest.raises(mpm.InstabilityError, match=match) as error:
         start = sim.particles.x, sim.particles.v
         mpm.integrators.integrate(sim.system(), *start, method=method, dt=0.02, steps=1000)
-    assert error.value.step in (1, 3) and "mend x" not in str(error.value)
+    assert error.value.step in (1, 3) and "correct x" not in str(error.value)
 
 
 def test_a_mesh_of_its_own_says_the_length_of_its_edges_and_what_is_missing_says_what_to_do():
