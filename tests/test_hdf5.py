@@ -280,5 +280,5 @@ def test_versions_of_other_programs_are_refused(path):
     made(path, lambda file: None)
     with h5py.File(path, "r+") as file:
         file["a"] = np.zeros(3)
-    with pytest.raises(FileFormatError, match="nothing that trajectories have"):
+    with pytest.raises(FileFormatError, match="none that trajectories have"):
         hdf5.File(path)

@@ -45,7 +45,7 @@ class Mesh(Shape):
     FileNotFoundError, FileFormatError
         The file does not exist, is damaged, or holds no solid.
     ValueError
-        The mesh encloses no volume, or has so many holes that its inside is in doubt; the message names the
+        The mesh encloses no volume, or has so many holes that its inside is uncertain; the message names the
         defect.
     ImportError
         The format needs trimesh (the extra ``mesh``).
