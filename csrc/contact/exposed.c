@@ -14,6 +14,7 @@ enum {
 static const double PARALLEL = 0.99; /* cosine */
 static const double LONGER = 1.5;    /* than the stride before */
 static const double FIRST = 1e-6;    /* stride, in cells */
+static const double PAST = 1e-6;     /* part of a stride; on an axis itself, rounding says where a normal points */
 static const double END = 1e-9;      /* of the domain: a collider that comes that close to a face ends there */
 
 /* How far a point has to be from a surface to be beside it. */
@@ -236,7 +237,8 @@ bool mpm_exposed_find(const mpm_surroundings *around, mpm_piece own, mpm_shape_r
         mpm_shape_reading reading;
         if (!leaves(&hidden, own, around->x, distance, &reading, inner))
             continue;
-        leaves(&hidden, own, around->x, first_to_leave(&hidden, own, around->x, before, distance), &reading, inner);
+        const double first = first_to_leave(&hidden, own, around->x, before, distance);
+        leaves(&hidden, own, around->x, fmin(first + PAST * (distance - before), distance), &reading, inner);
         if (reading.phi > 0 || mpm_dot3(reading.normal, at->normal) < -0.5)
             return false; /* the far side */
         move(inner, -reading.phi, reading.normal, foot);
