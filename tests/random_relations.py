@@ -2,17 +2,20 @@
 
 Rounding grows. So a scene is run twice more from a beginning that differs by `NUDGE` times the precision, and the
 difference that grows from it is measured, quantity by quantity. A result may differ by `GROWN` times as much, plus
-`FLOOR` times the precision of the natural size of the quantity.
+`FLOOR` times the precision of the natural size of the quantity. Where it differs by more, `MORE` such runs say whether
+the scene has two ends between which rounding chooses.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +25,7 @@ import scenes
 from random_scenes import Image, Outcome, Setup, advance, identity, image_of, outcome, quiet, simulation
 
 NUDGE = 64  # of the precision: the change of the beginning
+MORE = 12
 GROWN = 30  # times what grew from it
 FLOOR = 1000  # times the precision of a quantity's natural size
 SOLVED = 1e-8  # implicit steps are solved to a tolerance of 1e-10, not to rounding
@@ -76,6 +80,8 @@ def wrong(what: str) -> Difference:
 class Case:
     """A setup with its result and its sensitivity."""
 
+    nudges: ClassVar[int] = 2
+
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.folder: Path = Path(tempfile.gettempdir())
@@ -93,11 +99,11 @@ class Case:
         return scenes.EPSILON[self.setup.options.get("dtype", "float64")]
 
     @cached_property
-    def nudged(self) -> tuple[Outcome, Outcome]:
+    def nudged(self) -> tuple[Outcome, ...]:
         """Results from beginnings that differ a little."""
         setup = self.setup
         made = []
-        for seed in (1, 2):
+        for seed in range(1, self.nudges + 1):
             rng = np.random.default_rng(seed)
             small = NUDGE * self.precision
 
@@ -118,7 +124,7 @@ class Case:
             aside = image_of(setup, replace(identity(setup.dim), shift=shift)).obstacles
             bodies = tuple(map(shaken, setup.bodies))
             made.append(random_scenes.run(replace(setup, bodies=bodies, obstacles=aside)))
-        return made[0], made[1]
+        return tuple(made)
 
     @cached_property
     def decided(self) -> bool:
@@ -209,6 +215,17 @@ def back(image: Image, result: Outcome, case: Case) -> Outcome:
             array = image.back(array, rank, unit, like)
         values[name] = array
     return Outcome(values, result.kinds, result.ended)
+
+
+@contextlib.contextmanager
+def more_nudges() -> Iterator[None]:
+    """Cases that are made within are nudged more often."""
+    few = Case.nudges
+    Case.nudges = MORE
+    try:
+        yield
+    finally:
+        Case.nudges = few
 
 
 # --- the relations ---------------------------------------------------------------------------------------------------
@@ -572,7 +589,7 @@ def united(case: Case, rng: np.random.Generator) -> Difference:
         apart.first = without_books(apart.first)
     except (ValueError, mpm.SimulationError):
         raise Meaningless from None  # colliders that overlap a sticky one, or fluid, as a whole
-    apart.nudged = tuple(map(without_books, apart.nudged))  # type: ignore[assignment]
+    apart.nudged = tuple(map(without_books, apart.nudged))
     needs(apart.decided)
     return apart.compare(without_books(again(replace(setup, obstacles=(replace(like, shape=whole),)))))
 
