@@ -156,8 +156,8 @@ KNOWN: tuple[Known, ...] = (
         at_a_jump,
     ),
     Known(
-        "no motion of a rigid body satisfies contacts that jam it from the beginning: their order decides",
-        ("mirrored", "exchanged", "reordered"),
+        "no motion of a rigid body satisfies contacts that jam it from the beginning: their order and number decide",
+        ("mirrored", "exchanged", "reordered", "larger-domain"),
         is_jammed,
     ),
     Known(
