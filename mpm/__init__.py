@@ -21,7 +21,7 @@ if importlib.util.find_spec("mpm._core") is None:
         "or build it here with pip install -e ."
     )
 
-from mpm import config, materials, motion, shapes
+from mpm import config, joints, materials, motion, shapes
 from mpm.base import advice as _advice
 from mpm.base import moved as _moved
 from mpm.config import get_num_threads, set_num_threads, show_config
@@ -72,6 +72,7 @@ __all__ = [
     "get_include",
     "get_num_threads",
     "integrators",
+    "joints",
     "load",
     "materials",
     "motion",

@@ -455,8 +455,14 @@ class Simulation(Core):
         points: Any,
         mass: float,
         own: Sequence[float],
+        joint: Sequence[float],
     ) -> None:
-        """What of a rigid body never changes: its shape, and the points of its surface (csrc/rigid/body.h)."""
+        """What of a rigid body never changes: its shape, the points of its surface, its joint (csrc/rigid/body.h)."""
+    def rigid_forces(
+        self,
+    ) -> list[tuple[int, int, int, tuple[float, float, float], tuple[float, float, float]]]:
+        """Of the last step: material, kind of the partner (wall, collider, body, nodes, joint), its index, the force
+        and the torque about the centre of mass."""
 
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""

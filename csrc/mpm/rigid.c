@@ -303,6 +303,8 @@ void mpm_rigid_end(mpm_simulation *simulation)
     mpm_memory_free(allocator, simulation->forms);
     mpm_memory_free(allocator, simulation->rigid);
     mpm_memory_free(allocator, simulation->rigid_nodes);
+    for (int k = 0; k < 2; k++)
+        mpm_memory_free(allocator, simulation->rigid_forces[k].list);
     mpm_touch_clear(&simulation->world, allocator);
 }
 
@@ -391,6 +393,95 @@ static void enter(const mpm_simulation *simulation)
     }
 }
 
+/* ---- forces by partner ------------------------------------------------------------------------------------------ */
+
+/* Adds the force of a partner on a body, with its moment about the centre of mass. */
+static mpm_status add_force(mpm_simulation *simulation, int b, mpm_rigid_partner kind, int index,
+                            const double impulse[3], const double moment[3])
+{
+    struct rigid_forces *forces = &simulation->rigid_forces[1];
+    const int material = simulation->world.body[b].material;
+    size_t i = 0;
+    while (i < forces->count && (forces->list[i].material != material || forces->list[i].kind != kind ||
+                                 forces->list[i].index != index))
+        i++;
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&forces->list, &forces->capacity, forces->count, i + 1,
+                        sizeof *forces->list))
+        return MPM_OUT_OF_MEMORY;
+    mpm_rigid_force *force = &forces->list[i];
+    if (i == forces->count) {
+        *force = (mpm_rigid_force){.material = material, .kind = kind, .index = index};
+        forces->count++;
+    }
+    for (int a = 0; a < 3; a++) {
+        force->force[a] += impulse[a] / simulation->world.dt;
+        force->torque[a] += moment[a] / simulation->world.dt;
+    }
+    return MPM_OK;
+}
+
+static mpm_status add_contact(mpm_simulation *simulation, const mpm_rigid_contact *c)
+{
+    const mpm_rigid_world *world = &simulation->world;
+    double on_a[6] = {0}, on_b[6] = {0};
+    for (int d = 0; d < 3; d++)
+        for (int q = 0; q < 6; q++) {
+            on_a[q] += c->impulse[d] * c->on_a[d][q];
+            on_b[q] -= c->b >= 0 ? c->impulse[d] * c->on_b[d][q] : 0;
+        }
+    if (c->b < 0) {
+        const bool wall = c->partner < MPM_RIGID_FACES;
+        return add_force(simulation, c->a, wall ? MPM_RIGID_WALL : MPM_RIGID_COLLIDER,
+                         wall ? c->partner : c->partner - MPM_RIGID_FACES, on_a, on_a + 3);
+    }
+    const mpm_status status =
+        add_force(simulation, c->a, MPM_RIGID_BODY, world->body[c->b].material, on_a, on_a + 3);
+    return status ? status
+                  : add_force(simulation, c->b, MPM_RIGID_BODY, world->body[c->a].material, on_b, on_b + 3);
+}
+
+/* The forces of the step that is attempted. */
+static mpm_status list_forces(mpm_simulation *simulation)
+{
+    const mpm_rigid_world *world = &simulation->world;
+    mpm_status status = MPM_OK;
+    simulation->rigid_forces[1].count = 0;
+    for (size_t i = 0; i < world->contacts && !status; i++)
+        if (world->contact[i].impulse[0] != 0)
+            status = add_contact(simulation, &world->contact[i]);
+    for (size_t i = 0; i < simulation->rigid_node_count && !status; i++) {
+        const mpm_rigid_node *node = &simulation->rigid_nodes[i];
+        double back[3], moment[3];
+        for (int a = 0; a < 3; a++)
+            back[a] = -node->impulse[a];
+        mpm_cross3(moment, node->arm, back);
+        if (node->pressed)
+            status = add_force(simulation, node->body, MPM_RIGID_NODES, 0, back, moment);
+    }
+    for (size_t b = 0; b < world->bodies && !status; b++)
+        if (world->body[b].rows)
+            status = add_force(simulation, (int)b, MPM_RIGID_ITS_JOINT, 0, world->body[b].reaction,
+                               world->body[b].reaction + 3);
+    return status;
+}
+
+void mpm_rigid_keep_books(mpm_simulation *simulation, double dt)
+{
+    const struct rigid_forces last = simulation->rigid_forces[0];
+    const mpm_rigid_world *world = &simulation->world;
+    mpm_books *books = &simulation->books;
+    simulation->rigid_forces[0] = simulation->rigid_forces[1];
+    simulation->rigid_forces[1] = last;
+    if (!world->bodies)
+        return;
+    books->friction_work += world->friction_work;
+    books->impact_work += world->impact_work;
+    books->joint_work += world->joint_work;
+    for (size_t i = 0; i < simulation->rigid_forces[0].count; i++)
+        for (int a = 0; simulation->rigid_forces[0].list[i].kind == MPM_RIGID_ITS_JOINT && a < 3; a++)
+            books->joint_impulse[a] += dt * simulation->rigid_forces[0].list[i].force[a];
+}
+
 /* Adds what the body force of the step gives the bodies. */
 static void add_body_force(mpm_simulation *simulation, double dt)
 {
@@ -427,6 +518,7 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     *reason = MPM_NO_REASON;
     if (!simulation->has_rigid)
         return MPM_OK;
+    simulation->rigid_forces[1].count = 0;
     find_sums(simulation, 0);
     describe_world(simulation, dt);
     if (simulation->run.forcing.body_force)
@@ -451,6 +543,8 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     mpm_impulses_balance(world, simulation->rigid_nodes, simulation->rigid_node_count);
     enter(simulation);
     end_look(simulation);
+    if ((status = list_forces(simulation)))
+        return status;
     simulation->stage.report = mpm_sweeps_sum_reports(simulation);
     return MPM_OK;
 }

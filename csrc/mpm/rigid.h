@@ -14,6 +14,9 @@ int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the
  * the nodes, whose velocities change. `reason`: why the step cannot be taken. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason);
 
+/* Enters what the bodies have done in a step that is taken. */
+void mpm_rigid_keep_books(mpm_simulation *simulation, double dt);
+
 /* Finds how the bodies move in the step, before G2P, and raises `travel`. Returns why the step cannot be taken. */
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel);
 

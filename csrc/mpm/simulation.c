@@ -192,9 +192,16 @@ static mpm_status add_material(void *self, const mpm_material *material)
     const mpm_status status = add_history(simulation, material);
     if (status)
         return status;
+    if (law->rigid && !simulation->has_rigid) {
+        const int before = mpm_history_length(&simulation->run.history), at = mpm_totals_width(simulation);
+        simulation->has_rigid = true;
+        if (mpm_history_insert(&simulation->run.history, &simulation->run.allocator, before, at)) {
+            simulation->has_rigid = false;
+            return MPM_OUT_OF_MEMORY;
+        }
+    }
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
-    simulation->has_rigid |= law->rigid;
     simulation->has_kink |= law->kinked;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
@@ -206,6 +213,12 @@ static mpm_status add_material(void *self, const mpm_material *material)
 mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form)
 {
     return mpm_rigid_set_form(simulation, material, form);
+}
+
+const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count)
+{
+    *count = simulation->rigid_forces[0].count;
+    return simulation->rigid_forces[0].list;
 }
 
 static int materials(const void *self)

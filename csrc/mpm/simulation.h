@@ -109,6 +109,22 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
  *  The form is copied, and replaces an earlier one. Errors: MPM_OUT_OF_MEMORY, and nothing has changed. */
 mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form);
 
+/** What a rigid body meets: a face of the domain, a collider, another rigid material, nodes, its joint. */
+typedef enum mpm_rigid_partner {
+    MPM_RIGID_WALL, MPM_RIGID_COLLIDER, MPM_RIGID_BODY, MPM_RIGID_NODES, MPM_RIGID_ITS_JOINT
+} mpm_rigid_partner;
+
+/** What partner `index` of that kind does to a rigid material in the last step [N], and about its centre of mass [N m]. */
+typedef struct mpm_rigid_force {
+    int material;
+    mpm_rigid_partner kind;
+    int index;
+    double force[3], torque[3];
+} mpm_rigid_force;
+
+/** The forces on all rigid bodies in the last step that this simulation has taken; none before. */
+const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count);
+
 /** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
  *  soon as its first material is registered. */
 mpm_store *mpm_simulation_get_store(mpm_simulation *simulation);

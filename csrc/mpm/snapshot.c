@@ -25,6 +25,9 @@ static const struct entry numbers[] = {
     ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
     ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),
     ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
+    ENTRY("friction_work", books.friction_work), ENTRY("impact_work", books.impact_work),
+    ENTRY("joint_work", books.joint_work), ENTRY("joint_impulse.x", books.joint_impulse[0]),
+    ENTRY("joint_impulse.y", books.joint_impulse[1]), ENTRY("joint_impulse.z", books.joint_impulse[2]),
 };
 static const struct entry counters[] = {
     ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
@@ -43,7 +46,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 6, /* the last numbers are impulses; all others are not negative */
+    SIGNED_NUMBERS = 12, /* the last numbers are impulses and works; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

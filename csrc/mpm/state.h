@@ -22,6 +22,12 @@ struct rigid_form {
     double (*force)[3];
 };
 
+/* Forces on the rigid bodies in a step, by partner. */
+struct rigid_forces {
+    size_t count, capacity;
+    mpm_rigid_force *list;
+};
+
 /* What is mapped while rigid bodies meet what they touch. */
 struct look {
     mpm_particles particles; /* x to F */
@@ -93,6 +99,7 @@ struct mpm_simulation {
     struct reports reports;
     struct solver solver; /* of implicit steps */
     mpm_rigid_world world;
+    struct rigid_forces rigid_forces[2]; /* of the last step; of the step that is attempted */
     mpm_rigid_node *rigid_nodes; /* that rigid bodies may touch in the step */
     size_t rigid_node_count, rigid_node_capacity;
 };

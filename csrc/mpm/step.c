@@ -150,6 +150,8 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
     simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += measure->outside;
     simulation->run.health[MPM_HEALTH_CLIPPED] += measure->clipped;
     simulation->run.health[MPM_HEALTH_CLAMPED] += measure->clamped;
+    if (simulation->has_rigid)
+        mpm_rigid_keep_books(simulation, dt);
     mpm_sweeps_add_books(simulation, simulation->boundary.books);
 }
 

@@ -25,22 +25,33 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
 }
 
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
- * exclude each other, then two for every load and every collider. */
+ * exclude each other, those of rigid bodies, then two for every load and every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
     const mpm_integrator *integrator = simulation->integrator;
     if (index == 0)
         return mpm_books_section(&simulation->books);
-    if (index == 1 && simulation->settings.dissipation)
+    if (simulation->settings.dissipation && --index == 0)
         return mpm_books_dissipation(&simulation->books);
-    if (index == 1 && integrator->columns)
+    if (!simulation->settings.dissipation && integrator->columns && --index == 0)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
                                      NULL};
-    const bool has_own = simulation->settings.dissipation || integrator->columns;
-    const size_t k = (size_t)index - (has_own ? 2 : 1), loads = simulation->run.loads.count;
+    if (simulation->has_rigid && --index == 0)
+        return mpm_books_rigid(&simulation->books);
+    const size_t k = (size_t)index - 1, loads = simulation->run.loads.count;
     return k < loads ? mpm_loads_section(&simulation->run.loads, k)
                      : mpm_books_collider(&simulation->boundary, k - loads);
+}
+
+int mpm_totals_width(const mpm_simulation *simulation)
+{
+    const mpm_history *history = &simulation->run.history;
+    mpm_history_column column;
+    for (int k = 0; (column = mpm_history_get(history, k)).width; k++)
+        if (column.owner)
+            break;
+    return column.offset;
 }
 
 void mpm_totals_record(void *self)

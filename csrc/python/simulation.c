@@ -163,9 +163,17 @@ static PyObject *memory(PyObject *self, PyObject *unused)
 }
 
 /* Reads the form of a body; its arrays are borrowed from the views. */
-static int take_form(PyObject *points, PyObject *own, PyObject *reference, mpm_rigid_form *form, Py_buffer *view)
+static int take_form(PyObject *points, PyObject *own, PyObject *reference, PyObject *joint, mpm_rigid_form *form,
+                     Py_buffer *view)
 {
-    double tensor[9];
+    double tensor[9], numbers[MPM_RIGID_JOINT] = {0};
+    if (mpm_python_get_doubles(joint, "joint", numbers, MPM_RIGID_JOINT))
+        return -1;
+    memcpy(&form->joint, numbers, sizeof numbers);
+    if (!(form->joint.held >= 0 && form->joint.held <= 3 && form->joint.turns >= 0 && form->joint.turns <= 3)) {
+        PyErr_SetString(PyExc_ValueError, "joint: at most 3 directions and 3 axes");
+        return -1;
+    }
     if (mpm_python_get_doubles(reference, "reference", form->reference, 3) ||
         mpm_python_get_doubles(own, "own", tensor, 9) || mpm_python_get_buffer(points, view, "points", "d", 2, 0))
         return -1;
@@ -183,12 +191,13 @@ static PyObject *set_form(PyObject *self, PyObject *args)
 {
     const mpm_allocator *allocator = &mpm_python_state(Py_TYPE(self))->allocator;
     const int dim = ((mpm_python_core *)self)->boundary->dim;
-    PyObject *nodes, *numbers, *reference, *points, *own, *result = NULL;
+    PyObject *nodes, *numbers, *reference, *points, *own, *joint, *result = NULL;
     Py_buffer number_view, point_view;
     mpm_rigid_form form = {0};
     int material;
-    if (!PyArg_ParseTuple(args, "iOOOOdO", &material, &nodes, &numbers, &reference, &points, &form.mass, &own) ||
-        take_form(points, own, reference, &form, &point_view))
+    if (!PyArg_ParseTuple(args, "iOOOOdOO", &material, &nodes, &numbers, &reference, &points, &form.mass, &own,
+                          &joint) ||
+        take_form(points, own, reference, joint, &form, &point_view))
         return NULL;
     if (!mpm_python_take_shape(nodes, numbers, dim, allocator, &form.shape, &number_view)) {
         mpm_simulation *core = enter(self);
@@ -201,6 +210,25 @@ static PyObject *set_form(PyObject *self, PyObject *args)
     }
     PyBuffer_Release(&point_view);
     return result;
+}
+
+static PyObject *rigid_forces(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    size_t count;
+    const mpm_rigid_force *forces = mpm_simulation_rigid_forces(core, &count);
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list && i < count; i++) {
+        const mpm_rigid_force *one = &forces[i];
+        PyObject *row = Py_BuildValue("iii(ddd)(ddd)", one->material, (int)one->kind, one->index, one->force[0],
+                                      one->force[1], one->force[2], one->torque[0], one->torque[1], one->torque[2]);
+        if (!row || PyList_SetItem(list, (Py_ssize_t)i, row))
+            Py_CLEAR(list);
+    }
+    return list;
 }
 
 static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
@@ -229,7 +257,9 @@ static PyMethodDef methods[] = {
     {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"},
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"set_form", set_form, METH_VARARGS,
-     "set_form(material, nodes, numbers, reference, points, mass, own): what of a rigid body never changes"},
+     "set_form(material, nodes, numbers, reference, points, mass, own, joint): what of a rigid body never changes"},
+    {"rigid_forces", rigid_forces, METH_NOARGS,
+     "Of the last step: a list of (material, kind, index, force, torque); kinds: wall, collider, body, nodes, joint"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

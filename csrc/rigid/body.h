@@ -38,6 +38,19 @@ typedef struct mpm_rigid_point {
 
 enum { MPM_RIGID_POINT = sizeof(mpm_rigid_point) / sizeof(double) }; /* numbers per point */
 
+/** A joint to the world (joints.h), all in doubles. Rest frame and domain have the same axes when a body is added. */
+typedef struct mpm_rigid_joint {
+    double held, turns;       /* how many directions of the anchor, and axes of the spin, are prescribed */
+    double driven, turning;   /* the last row, a direction or an axis, has a velocity that is not 0; it is an axis */
+    double whole;             /* the body does not turn at all, else `axis` keeps its direction */
+    double speed;             /* of the last row [m/s], [rad/s] */
+    double anchor[3], at[3];  /* in the rest frame; in the domain [m] */
+    double axis[3];           /* in the rest frame, and where the joint holds it */
+    double along[3][3], about[3][3];
+} mpm_rigid_joint;
+
+enum { MPM_RIGID_JOINT = sizeof(mpm_rigid_joint) / sizeof(double) }; /* numbers of a joint */
+
 /** What of a body never changes. */
 typedef struct mpm_rigid_form {
     mpm_shape shape;     /* in the domain's frame when it was added */
@@ -46,6 +59,7 @@ typedef struct mpm_rigid_form {
     mpm_rigid_point *points;
     double mass;         /* when it was added [kg] */
     double own[3][3];    /* its inertia, less that of its particles as points, in the rest frame [kg m2] */
+    mpm_rigid_joint joint;
 } mpm_rigid_form;
 
 /** A body at the beginning of a step, and after `mpm_body_drift` in the middle of it. */
@@ -66,6 +80,9 @@ typedef struct mpm_rigid_state {
     double (*force)[3];              /* of the contacts at its points, in the last step, then in this one [N] */
     double response[6][6], base[6], u[6], before[6]; /* of the solver: with the nodes that the body takes along, the
                                                       * inverse mass and the motion without contacts; the motion */
+    int rows;                        /* of its joint (joints.h) */
+    double row[6][6], wanted[2][6];  /* on (V, w), and the velocities of the two passes */
+    double reaction[6];              /* of the joint: impulse, and its moment about c [N s], [N m s] */
     int island;                      /* the least of the bodies that contacts connect with it */
     double work[3], lift, rebound;   /* of an island, see `limit_rebounds` and `limit_pushes` [J] */
 } mpm_rigid_state;

@@ -7,6 +7,7 @@
 #include "rigid/rows.h"
 
 static const double LIFT = 1e-7; /* of the energy of a body, by which a push may lift it without other cause */
+static const double FARTHEST = 0.2; /* that a push moves a body in a step [cells] */
 static const double DEEP = 0.3;  /* what has been passed that deep is pushed in any case [cells] */
 
 void mpm_energy_find_islands(mpm_rigid_world *world)
@@ -39,26 +40,27 @@ void mpm_energy_find_lifts(mpm_rigid_world *world)
     }
 }
 
+/* The work of direction d of a contact, while `u` is the mean of the motions before and after. */
+static double work_of(const mpm_rigid_contact *c, int d, const mpm_rigid_world *world)
+{
+    return c->impulse[d] * mpm_rows_approach(c, d, world->body);
+}
+
 void mpm_energy_find_work(mpm_rigid_world *world, int k, double *scale)
 {
-    for (size_t b = 0; b < world->bodies; b++)
-        world->body[b].work[k] = 0;
-    for (int after = 0; after < 2; after++) {
-        for (size_t b = 0; b < world->bodies; b++)
-            memcpy(world->body[b].u, world->body[b].base, sizeof world->body[b].u);
-        if (after)
-            mpm_rows_begin(world);
-        for (size_t i = 0; i < world->contacts; i++) {
-            const mpm_rigid_contact *c = &world->contact[i];
-            for (int d = 0; d < 3; d++) {
-                const double *direction = d ? c->tangent[d - 1] : c->normal;
-                const double fall = c->b >= 0 ? 0 : 0.5 * world->dt * mpm_dot3(world->gravity, direction);
-                const double part = 0.5 * c->impulse[d] * (mpm_rows_approach(c, d, world->body) - fall);
-                world->body[world->body[c->a].island].work[k] += part;
-                *scale += fabs(part);
-            }
-        }
+    mpm_rows_begin(world);
+    for (size_t b = 0; b < world->bodies; b++) {
+        mpm_rigid_state *body = &world->body[b];
+        body->work[k] = 0;
+        for (int q = 0; q < 6; q++)
+            body->u[q] = 0.5 * (body->begin[q] + body->u[q]);
     }
+    for (size_t i = 0; i < world->contacts; i++)
+        for (int d = 0; d < 3; d++) {
+            const double part = work_of(&world->contact[i], d, world);
+            world->body[world->body[world->contact[i].a].island].work[k] += part;
+            *scale += fabs(part);
+        }
 }
 
 double mpm_energy_share(const double work[3])
@@ -72,38 +74,81 @@ double mpm_energy_share(const double work[3])
     return fmax(0, fmin(share, 1));
 }
 
-void mpm_energy_limit_pushes(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
+/* By how much the contacts of an island may lift it; infinite: by any. */
+static void find_limits(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
 {
     const double g = sqrt(mpm_dot3(world->gravity, world->gravity)), h = world->boundary->dx;
-    mpm_energy_find_lifts(world);
-    for (size_t b = 0; b < world->bodies; b++) {
-        mpm_rigid_state *body = &world->body[b];
-        body->work[0] = body->work[2] = 0;
-        for (int i = 0; i < 6; i++)
-            body->u[i] = 0.5 * (body->begin[i] + body->kept[i]);
-    }
+    for (size_t b = 0; b < world->bodies; b++)
+        world->body[b].work[1] = world->body[b].rows ? INFINITY : 0;
     for (size_t b = 0; b < world->bodies; b++) {
         const mpm_rigid_state *body = &world->body[b];
-        double *work = world->body[body->island].work;
-        work[2] += LIFT * body->mass * (0.5 * mpm_dot3(body->begin, body->begin) + g * h);
+        world->body[body->island].work[1] +=
+            body->rows ? INFINITY : LIFT * body->mass * (0.5 * mpm_dot3(body->begin, body->begin) + g * h);
     }
-    for (size_t i = 0; i < world->contacts; i++) {
-        const mpm_rigid_contact *c = &world->contact[i];
-        double *work = world->body[world->body[c->a].island].work;
-        for (int d = 0; d < 3; d++)
-            work[0] += c->impulse[d] * mpm_rows_approach(c, d, world->body);
-        if (mpm_rows_gap_before(world, c) < -DEEP * h)
-            work[2] = INFINITY;
-    }
+    for (size_t i = 0; i < world->contacts; i++)
+        if (mpm_rows_gap_before(world, &world->contact[i]) < -DEEP * h)
+            world->body[world->body[world->contact[i].a].island].work[1] = INFINITY;
     for (size_t i = 0; i < count; i++)
         if (nodes[i].pressed)
-            world->body[world->body[nodes[i].body].island].work[2] = INFINITY;
+            world->body[world->body[nodes[i].body].island].work[1] = INFINITY;
+}
+
+/* How far the push moves a body [cells]. */
+static double pushed(const mpm_rigid_state *body, const mpm_rigid_world *world)
+{
+    double moved = 0, turned = 0, size = 0;
+    for (int a = 0; a < 3; a++) {
+        const double length = body->form ? body->highest[a] - body->lowest[a] : 0;
+        moved += (body->push[a] - body->kept[a]) * (body->push[a] - body->kept[a]);
+        turned += (body->push[3 + a] - body->kept[3 + a]) * (body->push[3 + a] - body->kept[3 + a]);
+        size += length * length;
+    }
+    return 0.5 * world->dt * (sqrt(moved) + sqrt(turned * size)) / world->boundary->dx;
+}
+
+static void limit_pushes(mpm_rigid_world *world)
+{
+    for (size_t b = 0; b < world->bodies; b++)
+        world->body[b].work[2] = 0;
+    for (size_t b = 0; b < world->bodies; b++) {
+        double *most = &world->body[world->body[b].island].work[2];
+        *most = fmax(*most, pushed(&world->body[b], world));
+    }
     for (size_t b = 0; b < world->bodies; b++) {
         mpm_rigid_state *body = &world->body[b];
-        const double *work = world->body[body->island].work;
-        const double may = fmax(work[2] - work[0], 0), lift = world->body[body->island].lift;
-        const double share = lift > may ? may / lift : 1;
+        const mpm_rigid_state *island = &world->body[body->island];
+        const double may = fmax(island->work[1] - island->work[0], 0);
+        const double share = fmin(island->lift > may ? may / island->lift : 1,
+                                  island->work[2] > FARTHEST ? FARTHEST / island->work[2] : 1);
         for (int i = 0; share < 1 && i < 6; i++)
             body->push[i] = body->kept[i] + share * (body->push[i] - body->kept[i]);
     }
+}
+
+void mpm_energy_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
+{
+    world->friction_work = world->impact_work = world->joint_work = 0;
+    for (size_t b = 0; b < world->bodies; b++) {
+        mpm_rigid_state *body = &world->body[b];
+        body->work[0] = 0;
+        for (int i = 0; i < 6; i++)
+            body->u[i] = 0.5 * (body->begin[i] + body->kept[i]);
+        if (body->rows)
+            world->joint_work += mpm_rows_dot6(body->reaction, body->u);
+    }
+    for (size_t i = 0; i < world->contacts; i++)
+        for (int d = 0; d < 3; d++) {
+            const double part = work_of(&world->contact[i], d, world);
+            world->body[world->body[world->contact[i].a].island].work[0] += part;
+            *(d ? &world->friction_work : &world->impact_work) -= part;
+        }
+    if (!world->pushes)
+        return;
+    mpm_energy_find_lifts(world);
+    find_limits(world, nodes, count);
+    limit_pushes(world);
+    mpm_energy_find_lifts(world);
+    for (size_t b = 0; b < world->bodies; b++)
+        *(world->body[b].rows ? &world->joint_work : &world->impact_work) +=
+            (world->body[b].rows ? 1 : -1) * world->body[b].lift;
 }

@@ -10,14 +10,13 @@ void mpm_energy_find_islands(mpm_rigid_world *world);
 /** What the pushes lift the bodies of each island by [J], beside the motions that they keep. */
 void mpm_energy_find_lifts(mpm_rigid_world *world);
 
-/** The work of the present impulses of each island, in work[k]; adds the size of its terms to `scale`. It is that by
- *  the mean of the velocities before and after; those of `base` have the whole gravity of the step, and those before
- *  none. */
+/** The work of the present impulses of each island, in work[k], by the mean of the motions before and after them; adds
+ *  the size of its terms to `scale`. */
 void mpm_energy_find_work(mpm_rigid_world *world, int k, double *scale);
 
 /** The share of a rebound at which contacts do no work, which is quadratic in the share; from that at 0, 1/2 and 1. */
 double mpm_energy_share(const double work[3]);
 
-/** Shortens the pushes so that they lift an island by no more than its contacts have dissipated: no step adds energy.
- *  What is deep, or lies on nodes, is pushed in any case. */
-void mpm_energy_limit_pushes(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count);
+/** Finds the works of the world, and shortens the pushes so that they lift an island by no more than its contacts have
+ *  dissipated: no step adds energy. What is deep, lies on nodes or has a joint is pushed in any case. */
+void mpm_energy_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count);

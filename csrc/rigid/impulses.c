@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rigid/energy.h"
+#include "rigid/joints.h"
 #include "rigid/rows.h"
 
 enum { SETS = 10 };
@@ -177,21 +178,25 @@ static void find_masses(double A[6][6], const mpm_rigid_state *body)
 }
 
 /* The mass matrix of a body with its nodes, and its motion without contacts. */
-static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_t count, int dim, double dt, double dx)
+static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_t count, const mpm_rigid_world *world,
+                       int pass)
 {
+    const double dt = world->dt, dx = world->boundary->dx;
     double A[6][6], right[6];
     find_masses(A, body);
     mpm_rows_multiply6(right, A, body->free);
     for (size_t i = 0; i < count; i++)
         eliminate(A, right, &nodes[i], dt, dx);
-    invert6(body->response, A, dim);
+    invert6(body->response, A, world->boundary->dim);
     mpm_rows_multiply6(body->base, body->response, right);
+    if (body->rows)
+        mpm_joints_hold(body->response, body->base, NULL, body, pass);
 }
 
 /* ---- a pass ----------------------------------------------------------------------------------------------------- */
 
 /* Finds the set of nodes that the motions press; the mass matrices follow. */
-static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count)
+static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, int pass)
 {
     const double dx = world->boundary->dx;
     for (size_t i = 0; i < count; i++)
@@ -200,7 +205,7 @@ static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t coun
         size_t end = first;
         while (end < count && nodes[end].body == (int)b)
             end++;
-        generalise(&world->body[b], nodes + first, end - first, world->boundary->dim, world->dt, dx);
+        generalise(&world->body[b], nodes + first, end - first, world, pass);
         first = end;
     }
     for (size_t i = 0; i < world->contacts; i++)
@@ -213,7 +218,7 @@ static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
         double worst = 0;
         for (size_t b = 0; b < world->bodies; b++)
             memcpy(world->body[b].before, world->body[b].u, sizeof world->body[b].u);
-        set_nodes(world, nodes, count);
+        set_nodes(world, nodes, count, pass);
         mpm_rows_begin(world);
         mpm_rows_iterate(world, pass, tolerance);
         for (size_t b = 0; b < world->bodies; b++)
@@ -333,6 +338,8 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
         warm_up(c, world);
         memcpy(c->warm, c->impulse, sizeof c->warm);
     }
+    for (size_t b = 0; b < world->bodies; b++)
+        mpm_joints_find(&world->body[b], world);
     mpm_rows_find_velocities(world);
     mpm_energy_find_islands(world);
     const bool rebounds = find_targets(world);
@@ -340,6 +347,8 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
     world->pushes = false;
     for (size_t i = 0; i < world->contacts; i++)
         world->pushes |= world->contact[i].target[0] != world->contact[i].target[1];
+    for (size_t b = 0; b < world->bodies; b++)
+        world->pushes |= world->body[b].rows > 0;
     for (size_t i = 0; i < world->contacts; i++)
         deepest = fmin(deepest, mpm_rows_gap_before(world, &world->contact[i]));
     for (size_t b = 0; b < world->bodies; b++)
@@ -380,9 +389,14 @@ void mpm_impulses_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, s
             body->kept[a] = body->free[a] + gained[a] / body->mass;
             body->kept[3 + a] = body->free[3 + a] + spin[a];
         }
+        if (body->rows) {
+            double A[6][6], W[6][6];
+            find_masses(A, body);
+            invert6(W, A, world->boundary->dim);
+            mpm_joints_hold(W, body->kept, body->reaction, body, 1);
+        }
         if (!world->pushes)
             memcpy(body->push, body->kept, sizeof body->push);
     }
-    if (world->pushes)
-        mpm_energy_limit_pushes(world, nodes, count);
+    mpm_energy_balance(world, nodes, count);
 }

@@ -42,6 +42,7 @@ typedef struct mpm_rigid_world {
     const mpm_boundary *boundary; /* with the poses of the step */
     double dt, gravity[3];
     bool pushes; /* a contact has been passed, so `push` and `kept` differ */
+    double friction_work, impact_work, joint_work; /* what friction and impacts have taken, joints given [J] */
     size_t bodies, body_capacity;
     mpm_rigid_state *body;
     size_t contacts, contact_capacity;

@@ -23,6 +23,12 @@ static const mpm_history_entry of_dissipation[] = {
     {"viscous_dissipation", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.viscous_dissipation)},
     {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_books, totals.heat)},
 };
+static const mpm_history_entry of_rigid[] = {
+    {"friction_work", MPM_HISTORY_NUMBER, offsetof(mpm_books, friction_work)},
+    {"impact_work", MPM_HISTORY_NUMBER, offsetof(mpm_books, impact_work)},
+    {"joint_work", MPM_HISTORY_NUMBER, offsetof(mpm_books, joint_work)},
+    {"joint_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_books, joint_impulse)},
+};
 static const mpm_history_entry of_collider[] = {
     {"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_collider_book, impulse)},
     {"torque", MPM_HISTORY_TURNING, offsetof(mpm_collider_book, torque)},
@@ -51,6 +57,11 @@ mpm_history_section mpm_books_section(const mpm_books *books)
 mpm_history_section mpm_books_dissipation(const mpm_books *books)
 {
     return (mpm_history_section){of_dissipation, sizeof of_dissipation / sizeof *of_dissipation, books, NULL};
+}
+
+mpm_history_section mpm_books_rigid(const mpm_books *books)
+{
+    return (mpm_history_section){of_rigid, sizeof of_rigid / sizeof *of_rigid, books, NULL};
 }
 
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k)

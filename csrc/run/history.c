@@ -52,6 +52,18 @@ mpm_status mpm_history_fit(mpm_history *history, const mpm_allocator *allocator,
     return MPM_OK;
 }
 
+mpm_status mpm_history_insert(mpm_history *history, const mpm_allocator *allocator, int before, int at)
+{
+    const mpm_status status = mpm_history_fit(history, allocator, before);
+    const int added = mpm_history_length(history) - before;
+    for (size_t k = 0; !status && k < history->count; k++) {
+        double *record = history->records + k * (size_t)(before + added) + at;
+        memmove(record + added, record, (size_t)(before - at) * sizeof *record);
+        memset(record, 0, (size_t)added * sizeof *record);
+    }
+    return status;
+}
+
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator)
 {
     return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count,

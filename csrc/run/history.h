@@ -52,6 +52,9 @@ mpm_history_column mpm_history_get(const mpm_history *history, int index);
  *  are 0 in earlier records. Errors: MPM_OUT_OF_MEMORY, with the records as they were; never where columns are gone. */
 mpm_status mpm_history_fit(mpm_history *history, const mpm_allocator *allocator, int before);
 
+/** The same where the new columns come after the first `at` doubles of a record. */
+mpm_status mpm_history_insert(mpm_history *history, const mpm_allocator *allocator, int before, int at);
+
 /** Makes room for one more record. A step calls it before it begins, so that recording a whole step cannot fail. */
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator);
 

@@ -19,7 +19,7 @@ from typing import Any, Never, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mpm import materials, motion, shapes
+from mpm import joints, materials, motion, shapes
 from mpm.base import _check
 from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
@@ -157,6 +157,11 @@ def _motion_kinds() -> dict[str, type[motion.Motion]]:
     return {name: getattr(motion, name) for name in motion.__all__ if name != "Motion"}
 
 
+@functools.cache
+def _joint_kinds() -> dict[str, type[joints.Joint]]:
+    return {name: getattr(joints, name) for name in joints.__all__ if name != "Joint"}
+
+
 class Writer:
     """Takes things apart; `arrays` collects what is too long for the tree."""
 
@@ -186,11 +191,15 @@ class Writer:
         return {"load": type(load).__name__, **self.fields(load)}
 
     def fields(
-        self, thing: Body | Collider | Emitter | Load | Wall | materials.Material | hardening.Hardening
+        self,
+        thing: Body | Collider | Emitter | Load | Wall | materials.Material | hardening.Hardening | joints.Joint,
     ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
-        return {field.name: self.part(getattr(thing, field.name)) for field in named}
+        given = {field.name: getattr(thing, field.name) for field in named}
+        if isinstance(thing, Body) and thing.joint is None:
+            del given["joint"]
+        return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:
         """A shape, material, motion or value."""
@@ -201,6 +210,8 @@ class Writer:
         if isinstance(part, hardening.Hardening):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
+        if isinstance(part, joints.Joint):
+            return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
         return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
 
     def shape(self, shape: Shape) -> Tree:
@@ -326,8 +337,15 @@ class Reader:
             "shape": self.shape,
             "material": self.material,
             "motion": self.motion,
+            "joint": self.joint,
         }
         return {name: parts.get(name, self.value)(value) for name, value in given.items()}
+
+    def joint(self, tree: object) -> joints.Joint:
+        given = mapping(tree, "joint")
+        kind: type[Any] = _kind(given.pop("joint"), _joint_kinds(), "joint")
+        joint: joints.Joint = kind(**{name: self.value(value) for name, value in given.items()})
+        return joint
 
     def shape(self, tree: object) -> Shape:
         given = mapping(tree, "shape")

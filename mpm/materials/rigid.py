@@ -38,6 +38,8 @@ class Rigid(Material):
     Contacts bound no time step. ``dt="auto"`` moves a rigid body by at most dx/5 per step, and takes at most
     0.1 √(dx/|g|), for the accuracy of contacts.
 
+    `mpm.joints` hold a body to the world, and may drive it: a hinge, a slider, a socket, a fixed axis.
+
     Use a collider (`Scene.add_collider`) for a body whose motion is known, or that nothing can move: it is one-way, it
     costs less. Use `Rigid` for a body whose motion follows from what happens to it.
 

@@ -59,7 +59,36 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     reference = mass @ x / mass.sum()
     at[:, :d] -= reference
     form = Form(program.nodes, program.numbers, reference, np.ascontiguousarray(at), float(mass.sum()), own)
+    if sampled.body.joint is not None:
+        spatial = np.append(reference, np.zeros(3 - d))
+        joint = sampled.body.joint._rows(d).numbers(spatial)
+        sampled, form = replace(sampled, v=_joined(sampled, spatial)[0]), replace(form, joint=joint)
     return sampled, form, keeper
+
+
+def _joined(sampled: Sampled, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The velocities (n, d) of particles, and their spin (3,), that the joint of their body allows."""
+    body, x = sampled.body, sampled.x
+    d = x.shape[1]
+    if body.joint is None:
+        raise ValueError(f"{body.name!r} has no joint")
+    given = np.zeros(3)
+    given[3 - len(np.atleast_1d(body.angular_velocity)) :] = body.angular_velocity
+    mean = np.append(sampled.mass @ sampled.v / sampled.mass.sum(), np.zeros(3 - d))
+    v, spin = body.joint._rows(d).motion(mean, given, centre)
+    r = np.hstack([x, np.zeros((len(x), 3 - d))]) - centre
+    return np.ascontiguousarray((v + np.cross(spin, r))[:, :d]), spin
+
+
+def spin_of(sampled: Sampled, C: FloatArray | None) -> FloatArray | None:
+    """C (n, d, d) of the particles of a rigid body: that given, or what its joint leaves of it."""
+    if sampled.body.joint is None:
+        return C
+    n, d = sampled.x.shape
+    centre = np.append(sampled.mass @ sampled.x / sampled.mass.sum(), np.zeros(3 - d))
+    spin = _joined(sampled, centre)[1]
+    turning = np.cross(spin, np.eye(3)).T[:d, :d]
+    return np.ascontiguousarray(np.broadcast_to(turning, (n, d, d)))
 
 
 def _refuse_long(sampled: Sampled, scene: Scene) -> None:

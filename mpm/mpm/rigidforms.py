@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from mpm.base._check import FloatArray
 
-__all__ = ["NUMBERS", "Form"]
+__all__ = ["JOINT", "NUMBERS", "Form"]
 
 NUMBERS = 17  # of a point: place, radius, axis, cosine of the half-angle, inverse shape operator
+
+JOINT = 33  # numbers of a joint, see `mpm.joints`
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,10 +31,19 @@ class Form:
     points: FloatArray  # (k, NUMBERS)
     mass: float  # [kg]
     own: FloatArray  # (3, 3) inertia less that of the particles as points [kg m²]
+    joint: FloatArray = field(default_factory=lambda: np.zeros(JOINT))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """Of `set_form` of the core, after the material."""
         reference = np.zeros(3)
         reference[: len(self.reference)] = self.reference
-        return self.nodes, self.numbers, tuple(reference), self.points, self.mass, tuple(self.own.ravel())
+        return (
+            self.nodes,
+            self.numbers,
+            tuple(reference),
+            self.points,
+            self.mass,
+            tuple(self.own.ravel()),
+            tuple(self.joint),
+        )

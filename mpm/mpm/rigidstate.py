@@ -32,8 +32,12 @@ class RigidState:
         [kg]; in 2-D [kg/m].
     inertia : float or ndarray, shape (3, 3)
         About the centre of mass [kg m²]; in 2-D a number [kg m].
-    contact_force : ndarray, shape (d,)
-        Of walls, colliders and rigid bodies in the last step, as its particles keep it [N].
+    forces : dict of str to ndarray, shape (d,)
+        Forces on it in the last step [N] by partner: ``"wall:x-"`` and so on, the names of colliders and of other rigid
+        bodies, ``"nodes"`` of deformable material, and ``"joint"``. Empty before the first step that this simulation
+        object takes; a file does not keep forces.
+    torques : dict of str to float or ndarray, shape (3,)
+        The same for torques about the centre of mass [N m]; numbers in 2-D.
     """
 
     position: FloatArray
@@ -42,7 +46,14 @@ class RigidState:
     spin: float | FloatArray
     mass: float
     inertia: float | FloatArray
-    contact_force: FloatArray
+    forces: dict[str, FloatArray]
+    torques: dict[str, float | FloatArray]
+
+    @property
+    def contact_force(self) -> FloatArray:
+        """The sum of `forces` without that of the joint, (d,) [N]."""
+        touching = [force for name, force in self.forces.items() if name != "joint"]
+        return np.sum(touching, axis=0) if touching else np.zeros(len(self.position))
 
 
 def state_of(
@@ -51,13 +62,13 @@ def state_of(
     v: FloatArray,
     C: FloatArray,
     F: FloatArray,
-    force: FloatArray,
+    forces: dict[str, tuple[FloatArray, FloatArray]],
     form: Form,
     period: FloatArray,
     dx: float,
 ) -> RigidState:
-    """From masses (n,), places (n, d), velocities (n, d), C and F of one of the particles (d, d), and contact forces
-    (n, d); `period` (d,) [m] is 0 along axes that are not periodic; `dx` is that of a cell [m]."""
+    """From masses (n,), places (n, d), velocities (n, d), C and F of one of the particles (d, d), and force
+    and torque (3,) by partner; `period` (d,) [m] is 0 along axes that are not periodic; `dx` is that of a cell [m]."""
     d = x.shape[1]
     mass = float(m.sum())
     apart = x - x[0]
@@ -82,5 +93,6 @@ def state_of(
         spin=float(spin[2]) if d == 2 else spin,
         mass=mass,
         inertia=float(inertia[2, 2]) if d == 2 else inertia,
-        contact_force=force.sum(axis=0),
+        forces={name: force[:d] for name, (force, _) in forces.items()},
+        torques={name: float(torque[2]) if d == 2 else torque for name, (_, torque) in forces.items()},
     )

@@ -16,12 +16,13 @@ from mpm.base._check import FloatArray, Unset
 from mpm.base.fieldtable import DISSIPATIONS
 from mpm.base.options import takes
 from mpm.handles.solver import Solver
+from mpm.joints import Joint
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
-from mpm.mpm.rigidbodies import form_of
+from mpm.mpm.rigidbodies import form_of, spin_of
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
@@ -348,6 +349,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         angular_velocity: npt.ArrayLike = 0,
         F: _scene.Gradient | None = None,
         name: str | None = None,
+        joint: Joint | None = None,
     ) -> _scene.Body:
         """Add a body between steps; arguments as in `Scene.add`. Earlier views go stale but stay valid. Particles that
         come to lie among others warn, and so does a body that leaves a wall which holds on to it (see `Scene`): an
@@ -358,7 +360,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         TypeError, ValueError
             As in `Scene.add`, and if no particle is sampled; nothing has changed.
         """
-        body = self._new_body(shape, material, velocity, angular_velocity, F, name)
+        body = self._new_body(shape, material, velocity, angular_velocity, F, name, joint)
         state = copy.deepcopy(self._rng.bit_generator.state)
         try:
             with self._adding():
@@ -383,6 +385,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         form = keeper = None
         if material._row["rigid"]:
             sampled, form, keeper = form_of(sampled, self._scene, self._numerics.dx)
+            C = spin_of(sampled, C)
         warn_of_particles_inside(
             self._colliders, sampled.x, sampled.body.name, self._numerics.dx
         )  # may raise
@@ -643,7 +646,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         Returns
         -------
         RigidState
-            Position, rotation, velocity, spin, mass, inertia, contact force.
+            Position, rotation, velocity, spin, mass, inertia, forces by partner.
 
         Raises
         ------
@@ -663,12 +666,29 @@ class Simulation(Populated, Solver, kind="simulation"):
         period = np.array(
             [side * (walls[f"{a}-"].contact == "periodic") for a, side in zip(axes, length, strict=True)]
         )
-        m, x, v, C, F, force = (
-            np.asarray(p._copy(name)[rows], dtype=np.float64)
-            for name in ("mass", "x", "v", "C", "F", "contact_force")
+        m, x, v, C, F = (
+            np.asarray(p._copy(name)[rows], dtype=np.float64) for name in ("mass", "x", "v", "C", "F")
         )
-        form = self._forms[int(p._copy("material")[rows.start])]
-        return state_of(m, x, v, C[0], F[0], force, form, period, self._numerics.dx)
+        index = int(p._copy("material")[rows.start])
+        forces = self._rigid_forces(index)
+        return state_of(m, x, v, C[0], F[0], forces, self._forms[index], period, self._numerics.dx)
+
+    def _rigid_forces(self, index: int) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Force (3,) and torque (3,) of each partner on the body of this material in the last step."""
+        bodies = {number: name for name, number in self._material_of_bodies().items()}
+        axes = [f"{axis}{side}" for axis in "xyz" for side in "-+"]
+        names: tuple[Callable[[int], str], ...] = (
+            lambda k: f"wall:{axes[k]}",
+            lambda k: self._colliders[k].collider.name,
+            lambda k: bodies.get(k, "a body that is gone"),
+            lambda k: "nodes",
+            lambda k: "joint",
+        )
+        return {
+            names[kind](partner): (np.array(force), np.array(torque))
+            for material, kind, partner, force, torque in self._core.rigid_forces()
+            if material == index
+        }
 
     def stable_dt(self) -> StableDt:
         """The bound of the time step in the current state, with its limit and its particle.

@@ -16,7 +16,7 @@ from mpm.io import generators, kept
 from mpm.io.description import Reader, Tree, Writer, listing, mapping
 from mpm.materials.laws import Material
 from mpm.mpm import numerics
-from mpm.mpm.rigidforms import NUMBERS, Form
+from mpm.mpm.rigidforms import JOINT, NUMBERS, Form
 from mpm.mpm.snapshot import Part, Snapshot
 from mpm.scene.colliders import Collider, Prepared
 from mpm.scene.scene import Body, Scene
@@ -64,6 +64,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
                 "material": index,
                 **{name: writer.array(getattr(form, name)) for name in FORM_ARRAYS},
                 "mass": form.mass,
+                **({"joint": writer.array(form.joint)} if form.joint.any() else {}),
             }
             for index, form in snapshot.forms.items()
         ]
@@ -206,6 +207,8 @@ def _forms(
             name: _check.array(name, reader.value(given[name]), shape) for name, shape in shapes.items()
         }
         nodes = np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64)
+        if "joint" in given:
+            arrays["joint"] = _check.array("joint", reader.value(given["joint"]), (JOINT,))
         yield index, Form(nodes=nodes, mass=_check.number("mass", given["mass"], low=0), **arrays)
 
 

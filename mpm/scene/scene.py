@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.joints import Joint
 from mpm.materials.laws import Material, field_values, is_python_law, wrong_material
 from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
@@ -43,6 +44,7 @@ class Body:
     angular_velocity: float | FloatArray
     F: FloatArray | Callable[[FloatArray], npt.ArrayLike] | None
     name: str
+    joint: Joint | None = None
 
     def __repr__(self) -> str:
         volume, density = self.volume(), self.material.density
@@ -178,6 +180,7 @@ def make_body(
     angular_velocity: object,
     F: object,
     name: object,
+    joint: object = None,
     dimension: int,
     taken: frozenset[str] | set[str],
     number: int,
@@ -206,7 +209,22 @@ def make_body(
         angular_velocity=_angular_velocity(angular_velocity, dimension),
         F=F if F is None or callable(F) else _gradient(F, dimension),
         name=_check.unique_name("body", name, taken, number, GONE_TOO),
+        joint=_joint(joint, material, dimension),
     )
+
+
+def _joint(joint: object, material: Material, dimension: int) -> Joint | None:
+    if joint is None:
+        return None
+    if not isinstance(joint, Joint):
+        raise _check.wrong_type("joint", joint, "one of mpm.joints")
+    if not material._row["rigid"]:
+        kind = type(material).__name__
+        raise ValueError(
+            f"joint = {_check.shown(joint)}: the body is of {kind}; must be of mpm.materials.Rigid"
+        )
+    joint._rows(dimension)  # may raise
+    return joint
 
 
 def warn_of_overlaps(body: Body, x: FloatArray, earlier: Iterable[Body], what: str = "particles") -> None:
@@ -499,6 +517,7 @@ class Scene(Collides, _check.Strict):
         angular_velocity: npt.ArrayLike = 0,
         F: Gradient | None = None,
         name: str | None = None,
+        joint: Joint | None = None,
     ) -> Body:
         """Add a body.
 
@@ -521,6 +540,8 @@ class Scene(Collides, _check.Strict):
             and mass are smaller by det F.
         name : str, optional
             A unique name; default ``body0``, ``body1``, …
+        joint : one of `mpm.joints`, optional
+            What holds a body of `mpm.materials.Rigid` to the world: a hinge, a slider, a socket, a fixed axis.
 
         Returns
         -------
@@ -541,6 +562,7 @@ class Scene(Collides, _check.Strict):
             angular_velocity=angular_velocity,
             F=F,
             name=name,
+            joint=joint,
             dimension=self.dimension,
             taken={body.name for body in self._bodies},
             number=len(self._bodies),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.joints import Joint
 from mpm.materials.laws import Material
 from mpm.sampling.sampling import refuse_outside
 from mpm.scene.emitters import Emitter, refuse_titles
@@ -115,6 +116,7 @@ class Populated(SolverBase, abstract=True):
         angular_velocity: npt.ArrayLike,
         F: Gradient | None,
         name: str | None,
+        joint: Joint | None = None,
     ) -> Body:
         """The body of the arguments of `add`."""
         body = make_body(
@@ -124,6 +126,7 @@ class Populated(SolverBase, abstract=True):
             angular_velocity=angular_velocity,
             F=F,
             name=name,
+            joint=joint,
             dimension=self.dimension,
             taken={part.name for part in self._parts},
             number=len(self._parts),

@@ -31,6 +31,10 @@ UNITS = {
     "heat": "J",
     "body_impulse": "N s",
     "wall_impulse": "N s",
+    "friction_work": "J",
+    "impact_work": "J",
+    "joint_work": "J",
+    "joint_impulse": "N s",
 }
 
 
@@ -204,10 +208,15 @@ class History(Mapping[str, FloatArray]):
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries.
+    With rigid bodies there are ``friction_work`` and ``impact_work`` [J], which their contacts with each other, walls
+    and colliders have taken by friction and otherwise since the entry before, ``joint_work`` [J] and
+    ``joint_impulse`` (records, d) [N s], which joints have given. Without colliders that move and without deformable
+    bodies, E_{k+1} − E_k = joint_work − friction_work − impact_work, of the column ``energy``.
     For every collider there are ``impulse:NAME`` (records, d) [N s] and ``torque:NAME`` [N m s], (records,) in 2-D and
     (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
-    P_{k+1} − P_k = body_impulse + wall_impulse + Σ impulse:NAME. Without a body force body_impulse is dt·M·g.
+    P_{k+1} − P_k = body_impulse + wall_impulse + joint_impulse + Σ impulse:NAME. Without a body force body_impulse is
+    dt·M·g.
     For every load and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done on the
     material since the entry before [J]: force times motion, for a held region reaction times its velocity.
     ``"force:NAME"`` of a collider or load and ``"wall_force"`` are these impulses over the time since the entry

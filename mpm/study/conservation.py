@@ -89,6 +89,8 @@ def drifts(sim: Solver, start: Totals) -> list[Drift]:
     late = history["time"] > start.time
     history = {name: values[late] for name, values in history.items()}
     impulse = history["body_impulse"] + history["wall_impulse"]
+    if "joint_impulse" in history:
+        impulse = impulse + history["joint_impulse"]
     for one in (*sim.scene.colliders, *sim.scene.loads):
         impulse += history[f"impulse:{one.name}"]
     mass, d = history["mass"], sim.dimension

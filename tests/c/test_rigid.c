@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources: rigid/body.c rigid/touch.c rigid/impulses.c rigid/rows.c rigid/energy.c contact/boundary.c
+/* sources: rigid/body.c rigid/touch.c rigid/impulses.c rigid/rows.c rigid/energy.c rigid/joints.c contact/boundary.c
  *   contact/collider.c contact/shape.c contact/lattice.c contact/motion.c contact/rules.c base/exact.c base/memory.c */
 /* Rigid bodies alone, without particles or a grid: rest, sliding, rolling, stacks, tipping, free rotation, against
  * closed forms. */
