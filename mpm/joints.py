@@ -1,7 +1,10 @@
 """Joints that hold a rigid body to the world.
 
+>>> import mpm
+>>> scene = mpm.Scene((0, 0), (1, 1))
 >>> wheel = mpm.joints.Hinge((0.5, 0.3), spin=-2.0)
->>> scene.add(mpm.shapes.Ball((0.5, 0.3), 0.1), mpm.materials.Rigid(density=1000), joint=wheel)
+>>> stone = mpm.materials.Rigid(density=1000)
+>>> body = scene.add(mpm.shapes.Ball((0.5, 0.3), 0.1), stone, joint=wheel)
 
 A joint takes part of the motion of a body away. It may prescribe part of it, too: a `spin` or a `speed` drives the
 body, whatever force that takes. ``sim.rigid(name).forces["joint"]`` is the force of the joint, and

@@ -253,6 +253,7 @@ PYTHON_ROOMS = (
         "sampling",
         "materials",
         "motion",
+        "joints",
         "scene",
         "solver",
         "io",

@@ -114,7 +114,7 @@ typedef enum mpm_rigid_partner {
     MPM_RIGID_WALL, MPM_RIGID_COLLIDER, MPM_RIGID_BODY, MPM_RIGID_NODES, MPM_RIGID_ITS_JOINT
 } mpm_rigid_partner;
 
-/** What partner `index` of that kind does to a rigid material in the last step [N], and about its centre of mass [N m]. */
+/** What partner `index` of a kind does to a rigid material in the last step [N], and about its centre of mass [N m]. */
 typedef struct mpm_rigid_force {
     int material;
     mpm_rigid_partner kind;
