@@ -22,6 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "honey": {"duration": 1.2, "color": {"honey": "darkgoldenrod"}},
     "jelly": {"color": None},
     "jelly-stack": {"color": None},
+    "crate-on-snow": {"color": None},
     "raft": {"color": None},
     "sand-column-3d": {"scale": 0.8, "color": None},
     "sand-hourglass": {"color": None},
@@ -51,7 +52,8 @@ GROUPS = {
     ),
     "Metal, bread and other solids that yield": ("taylor-bar", "bread-tearing", "jelly-stack"),
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
-    "Several materials and rigid bodies": ("jelly", "raft"),
+    "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
+    "Several materials": ("jelly",),
 }
 
 
@@ -59,8 +61,10 @@ TITLES = {
     "bar": "Vibrating bar",
     "beam": "Free beam",
     "cube": "Bouncing cube",
+    "crate-on-snow": "Crate on a slope of snow",
     "disk-wall": "Disk and wall",
     "disks": "Two disks",
+    "dzhanibekov": "A handle that turns over",
     "hydrostatic": "Column of water at rest",
     "jelly": "Jelly and fluid",
     "snow-parameters": "Six kinds of snow",

@@ -231,7 +231,8 @@ COLLIDER = (
 )  # fmt: skip
 FORM = (
     whole(0, 1, 2**31), array(BALL, counted=False), array(np.array([0.7, 0.7, 0.0, 0.1]), counted=False),
-    vector(0.7, 0.7, 0.0), array(np.zeros((2, 17)), counted=False), number(1.0), vector(*[0.1] * 9), vector(*[0.0] * 33),
+    vector(0.7, 0.7, 0.0), array(np.zeros((2, 17)), counted=False), number(1.0), vector(*[0.1] * 9),
+    vector(*[0.0] * 33),
 )  # fmt: skip
 DISTANCE = (whole(0, 1, 2**31), array(X, counted=False), number(0.0))
 

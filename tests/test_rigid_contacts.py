@@ -5,7 +5,7 @@ import pytest
 
 import mpm
 from mpm.mpm.rigidbodies import _union_of_balls
-from mpm.shapes import Ball, Box, DistanceGrid, HalfSpace, Points, Polygon
+from mpm.shapes import Ball, Box, Cylinder, DistanceGrid, HalfSpace, Points, Polygon
 from mpm.shapes.distances import describe, measure
 from scenes import DIMS, DTYPES
 
@@ -225,6 +225,18 @@ def test_a_lattice_whose_values_are_not_distances_has_a_surface(kind):
     sim.run(1)
     lowest = sim.rigid("body").position[1]
     assert lowest == pytest.approx(radii[1], abs=0.02 * H)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.4, 0.8, 1.2, 1.5708])
+def test_a_cylinder_touches_with_its_rims(tilt):
+    """However it is tilted: no particle passes the wall."""
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1), walls="separate")
+    pin = Cylinder((0, 0, -0.15), (0, 0, 0.15), 0.05).rotate(tilt, axis=(0, 1, 0)).translate((0.7, 0.5, 0.5))
+    scene.add(pin, STONE, velocity=(2.5, 0, 0), name="pin")
+    sim = mpm.Simulation(scene, dx=0.05)
+    sim.run(0.15)
+    assert sim.particles.x[:, 0].max() < 1
+    assert sim.rigid("pin").velocity[0] < 2.4
 
 
 def test_a_body_without_a_surface_is_refused(monkeypatch):

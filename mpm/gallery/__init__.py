@@ -22,6 +22,7 @@ from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
 from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
+from mpm.gallery.rigid import bowling, crate_on_snow, dominoes, dzhanibekov, spinning_top
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import (
     snow_box,
@@ -43,14 +44,18 @@ __all__ = [
     "Entry",
     "bar",
     "beam",
+    "bowling",
     "bread_tearing",
     "cantilever",
     "clay_indentation",
+    "crate_on_snow",
     "cube",
     "dam_break",
     "disk_wall",
     "disks",
+    "dominoes",
     "drum",
+    "dzhanibekov",
     "get",
     "honey",
     "hourglass",
@@ -72,6 +77,7 @@ __all__ = [
     "snow_wedge_3d",
     "snowball",
     "spinning_disk",
+    "spinning_top",
     "squeeze",
     "stiff_disk",
     "stiff_drop",

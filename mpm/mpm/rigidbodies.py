@@ -28,6 +28,7 @@ NEAR = 0.02  # particle spacings: normals this near belong to a point
 ALIKE = 0.3  # particle spacings: nearer points are one
 SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
 LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
+VERTEX, EDGE = -2, -1  # in place of the particle of a point
 LARGEST = 3 * 10**7  # nodes of a lattice of distances
 FAR = 2.5  # cells around a body in which its distance is read
 CELLS = {2: 200, 3: 50}  # of the quadrature of the inertia, along the longest side
@@ -261,10 +262,13 @@ def _surface(
     else:
         y, owner = _crossings(program, x, 2 * corner)
     sharp = _features(shape, s)
-    y, owner = np.concatenate([sharp, y]), np.concatenate([np.full(len(sharp), -1), owner])
+    y, owner = np.concatenate([sharp, y]), np.concatenate([np.full(len(sharp), VERTEX), owner])
     for _ in range(3 if distances else 0):
         phi, normal = measure(program, y)
         y = y - phi[:, None] * normal
+    if distances and not _is_plain(shape):
+        edges = _edges(program, y, s)
+        y, owner = np.concatenate([y, edges]), np.concatenate([owner, np.full(len(edges), EDGE)])
     found = np.abs(measure(program, y)[0]) < 1e-3 * s
     lost = len(found) - np.count_nonzero(found)
     y, owner = y[found], owner[found]
@@ -279,12 +283,13 @@ def _surface(
         )
     # Of points that are near to each other one is enough; but each vertex has a cone of its own, and stays.
     cell = np.rint(y / (ALIKE * s)).astype(np.int64)
-    fine = np.rint(y / (1e-6 * s)).astype(np.int64) * (owner < 0)[:, None]
+    fine = np.rint(y / (1e-6 * s)).astype(np.int64) * (owner == VERTEX)[:, None]
     _, group = np.unique(cell, axis=0, return_inverse=True)
-    sharpest = np.full(len(y), False)
-    sharpest[group[owner < 0]] = True  # by group: it has a vertex
-    kept = np.flatnonzero((owner < 0) | ~sharpest[group])
-    _, first = np.unique(np.hstack([cell, fine])[kept], axis=0, return_index=True)
+    sharpest = np.zeros(len(y), dtype=bool)
+    sharpest[group[owner == VERTEX]] = True  # by group: it has a vertex
+    kept = np.flatnonzero((owner == VERTEX) | ~sharpest[group])
+    key = np.hstack([cell, fine, (owner == EDGE)[:, None]])
+    _, first = np.unique(key[kept], axis=0, return_index=True)
     first = kept[np.sort(first)]
     y, owner = y[first], owner[first]
     keeper = np.zeros(n, dtype=np.int64)
@@ -293,6 +298,45 @@ def _surface(
         if not keeper[particle]:
             keeper[particle] = number
     return _with_cones(program, y, s, dx), keeper
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Are all edges of a shape found by `_features`?"""
+    while isinstance(shape, _Moved):
+        shape = shape.shape
+    return isinstance(shape, (Ball, Box, Polygon))
+
+
+def _edges(program: Program, y: FloatArray, s: float) -> FloatArray:
+    """Places (m, d) on the edges near points y (n, d) of a surface, such as the rims of a cylinder, with which it touches
+    where it is tilted."""
+    d = y.shape[1]
+    if not len(y):
+        return y
+    own = measure(program, y)[1]
+    reach = 0.6 * s * np.array([u for u in itertools.product((-1, 0, 1), repeat=d) if any(u)])
+    phi, normals = measure(program, (y[:, None] + reach).reshape(-1, d))
+    normals = normals.reshape(len(y), -1, d)
+    most = np.einsum("pkd,pd->pk", normals, own).argmin(axis=1)
+    rows = np.arange(len(y))
+    other = normals[rows, most]
+    place = y + reach[most] - phi.reshape(len(y), -1)[rows, most][:, None] * other
+    alike = np.einsum("pd,pd->p", own, other)
+    turns = (alike < np.cos(SHARP)) & (alike > -0.9)
+    y, own, other, place, alike = y[turns], own[turns], other[turns], place[turns], alike[turns]
+    # The nearest place in both tangent planes, a little outside: there the edge is the nearest part of the surface.
+    across = other - alike[:, None] * own
+    way = (np.einsum("pd,pd->p", other, place - y) / (1 - alike**2))[:, None] * across
+    near = np.linalg.norm(way, axis=1) < 1.5 * s
+    found = y[near] + way[near] + 0.05 * s * (own + other)[near]
+    for _ in range(4):
+        phi, normal = measure(program, found)
+        found = found - phi[:, None] * normal
+    around = measure(program, (found[:, None] + reach * (NEAR / 0.6)).reshape(-1, d))[1].reshape(
+        len(found), -1, d
+    )
+    mean = around.mean(axis=1)
+    return found[np.linalg.norm(mean, axis=1) < np.cos(0.5 * SHARP)]
 
 
 def _has_distances(program: Program, y: FloatArray, s: float) -> bool:
