@@ -57,7 +57,7 @@ def spinning_top(
     tilt = np.radians(_check.number("tilt_deg", tilt_deg, unit="degrees"))
     scene = Scene((-0.2, -0.2, 0), (0.2, 0.2, 0.3), gravity=(0, 0, -gravity))
     disk = shapes.Cylinder((0, 0, 0.14), (0, 0, 0.18), 0.08)
-    tip = (0.0, 0.0, 0.05)
+    tip = np.array([0.0, 0.0, 0.05])
     scene.add(
         disk.rotate(tilt, axis=(1, 0, 0), about=tip),
         materials.Rigid(density=density),
@@ -107,7 +107,7 @@ def dzhanibekov(*, density: float = 2700.0, spin: float = 12.0) -> Scene:
     """
     omega = _check.number("spin", spin, unit="rad/s")
     scene = Scene((-0.3, -0.3, -0.3), (0.3, 0.3, 0.3))
-    handle = shapes.Box((-0.2, -0.16, -0.03), (0.2, 0.04, 0.03))
+    handle: shapes.Shape = shapes.Box((-0.2, -0.16, -0.03), (0.2, 0.04, 0.03))
     for left, right in ((-0.2, -0.04), (0.04, 0.2)):
         handle = handle - shapes.Box((left, -0.16, -0.03), (right, -0.04, 0.03))
     scene.add(

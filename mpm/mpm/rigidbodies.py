@@ -336,7 +336,8 @@ def _edges(program: Program, y: FloatArray, s: float) -> FloatArray:
         len(found), -1, d
     )
     mean = around.mean(axis=1)
-    return found[np.linalg.norm(mean, axis=1) < np.cos(0.5 * SHARP)]
+    sharp: FloatArray = found[np.linalg.norm(mean, axis=1) < np.cos(0.5 * SHARP)]
+    return sharp
 
 
 def _has_distances(program: Program, y: FloatArray, s: float) -> bool:
