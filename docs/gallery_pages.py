@@ -53,6 +53,7 @@ GROUPS = {
     "Metal, bread and other solids that yield": ("taylor-bar", "bread-tearing", "jelly-stack"),
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
+    "Bodies that touch": ("incline", "rolling-disc", "newtons-cradle", "brick-wall", "gears"),
     "Several materials": ("jelly",),
 }
 
@@ -67,6 +68,7 @@ TITLES = {
     "dzhanibekov": "A handle that turns over",
     "hydrostatic": "Column of water at rest",
     "jelly": "Jelly and fluid",
+    "newtons-cradle": "Newton’s cradle",
     "snow-parameters": "Six kinds of snow",
     "taylor-green": "Taylor–Green vortices",
 }

@@ -35,6 +35,7 @@ from mpm.errors import (
     StepLimitError,
 )
 from mpm.mpm.simulation import Simulation
+from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
 from mpm.scene.walls import Wall
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "Contact",
     "ConvergenceError",
     "EscapeError",
     "FileFormatError",

@@ -464,6 +464,14 @@ class Simulation(Core):
         """Of the last step: material, kind of the partner (wall, collider, body, nodes, joint), its index, the force
         and the torque about the centre of mass."""
 
+    def set_layer(self, material: int, layer: int) -> None:
+        """Of a material without particles, in a simulation with contact."""
+    def set_contact(self, contact: str, friction: float, adhesion: float) -> None:
+        """How layers touch that have no contact of their own."""
+    def set_pair(
+        self, a: int, b: int, contact: str | None, friction: float, adhesion: float, name: str | None
+    ) -> None:
+        """The contact of two layers, or that of all; a name adds the column of their impulse to the history."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
     def _use_odd_backend(self) -> None:

@@ -94,6 +94,10 @@ def text(good: str) -> Kind:
     return Kind(good, wrong, ("", "no such", "x" * 10_000))
 
 
+def or_none(kind: Kind) -> Kind:
+    return Kind(kind.good, kind.wrong[1:], (None, *kind.either))
+
+
 def number(good: float) -> Kind:
     wrong = (None, "1", b"1", [], {}, 1j, object(), 10**400, Raising())
     return Kind(
@@ -214,7 +218,7 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"artificial_viscosity": vector(0.0, 0.0), "integrator": text("explicit"), "beta": number(0.5)}
     | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
-    | {"dissipation": flag()},
+    | {"dissipation": flag(), "contact": flag()},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}
@@ -250,6 +254,13 @@ def empty(name: str, **options: Any) -> Any:
     if name != "Colliders":
         made.add_material(*(kind.good for kind in material_of(name)))
     made.add_collider(*(kind.good for kind in COLLIDER))
+    return made
+
+
+def touching(name: str) -> Any:
+    """A material and no particles, in a simulation whose bodies may touch."""
+    made = bare(name, contact=True)
+    made.add_material(*(kind.good for kind in material_of(name)))
     return made
 
 
@@ -343,7 +354,10 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         ),
         "grid": (),
         "rigid_forces": (),
+        "set_contact": (text("separate"), number(0.5), number(0.0)),
         "set_form": FORM,
+        "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
+        "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
         "snapshot": (flag(),),
         "snapshot_rows": (text("x"), whole(0, 1, 2**62), whole(N, N + 1, 2**62)),
     },
@@ -371,6 +385,7 @@ METHODS["SPH"]["resume"] = (kept(filled("SPH").keep()),)
 METHODS["FEM"]["resume"] = (kept(filled("FEM").keep()),)
 BEFORE = {
     "add_material": bare,
+    **dict.fromkeys(("set_contact", "set_layer", "set_pair"), touching),
     "restore": empty,
     "resume": empty,
     "add_nodes": empty,

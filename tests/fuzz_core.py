@@ -44,6 +44,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "dt": (1e-4, 0.0),
     "history": (0, 1, 3),
     "dissipation": (False, True),
+    "contact": (False, True),
     "particle_collisions": ("deep", "surface", "off"),
     "on_leave": tuple((word,) * 4 for word in ("raise", "clamp", "delete")),
     "tolerance": (1e-4,),

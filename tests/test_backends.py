@@ -163,3 +163,22 @@ def test_random_scenes(on_both):
     for setup in tried:
         one, other = on_both(lambda setup=setup: random_scenes.run(setup))
         assert random_relations.same_bits(one, other) == random_relations.SAME
+
+
+@each("dim, dtype, threads", [(2, "float64", 2), (3, "float32", 1)])
+def test_bodies_that_touch(on_both, dim, dtype, threads):
+    """Moments at shared places, across periodic faces, and the books of pairs."""
+
+    def run():
+        walls = {"x": "periodic"}
+        scene = mpm.Scene([0] * dim, [1] * dim, walls=walls, contact=mpm.Contact("separate", friction=0.2))
+        rubber = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+        for name, at, v in (("a", 0.1, -1.0), ("b", 0.8, 1.0), ("c", 0.42, -2.0)):
+            middle = [at, *[0.5] * (dim - 1)]
+            scene.add(mpm.shapes.Ball(middle, 0.1), rubber, velocity=[v, *[0.1] * (dim - 1)], name=name)
+        sim = mpm.Simulation(scene, dx=1 / 16, dtype=dtype, threads=threads)
+        sim.step(60)
+        return sim
+
+    check(on_both(run))
+    assert run().history["friction_work"].sum() > 0

@@ -241,6 +241,9 @@ def make_things(folder):
     periodic = mpm.Scene((0, 0), (1, 1), walls={"x": "periodic"})
     periodic.add(S.Box((0.25, 0.25), (0.75, 0.75)), solid)
     scene.add_collider(S.Ball((1, 0), 0.3), name="fixed")
+    pair = mpm.Scene((0, 0), (1, 1), contact="separate")
+    for low in (0.25, 0.5):
+        pair.add(S.Box((low, 0.25), (low + 0.25, 0.75)), solid)
     water = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
     water.add(S.Box((0, 0), (0.5, 0.5)), WATER, name="taken")
     water.add_collider(S.Ball((1, 0), 0.3), name="fixed")
@@ -256,6 +259,7 @@ def make_things(folder):
         scene=scene,
         periodic=periodic,
         space=mpm.Scene((0, 0, 0), (1, 1, 1)),
+        pair=pair,
         sim=sim,
         fem=fem.Simulation(scene, spacing=0.125, threads=1),
         water=water,

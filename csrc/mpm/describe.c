@@ -18,6 +18,8 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
 #define BIT(field, rule, has_nodes, copies_of, raw_of, needed) | (unsigned)(needed) << field
     const mpm_scheme *scheme = &simulation->settings.scheme;
     const bool solves = simulation->integrator->solve;
+    const bool contact = simulation->settings.contact;
+    const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
     const bool holds = simulation->run.loads.count > 0;
     return 0 MPM_GRID_FIELDS(BIT);

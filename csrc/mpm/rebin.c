@@ -29,6 +29,7 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .locate = simulation->kernels->locate,
         .placements = wrap.placements ? wrap.placements : placements,
         .placement_count = count + wrap.count,
+        .layers = simulation->layer,
         .drop_massless = kind == MPM_BIN_WITHOUT_MASSLESS,
         .mid_step = kind == MPM_BIN_MID_STEP,
         .prepare = mpm_sweeps_fit,

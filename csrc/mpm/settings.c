@@ -44,6 +44,7 @@ static const mpm_option rows[] = {
     {"particle_collisions", MPM_OPTION_WORD, AT(particle_collisions),
      .words = {[MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"}},
     {"dissipation", MPM_OPTION_FLAG, AT(dissipation)},
+    {"contact", MPM_OPTION_FLAG, AT(contact)},
     {0},
 };
 
@@ -62,7 +63,8 @@ mpm_settings mpm_settings_default(int dim)
     return settings;
 }
 
-/* Implicit steps know neither F-bar nor the artificial viscosity, nor do they keep what laws dissipate. */
+/* Implicit steps know neither F-bar nor the artificial viscosity nor contact between bodies, and they do not keep what
+ * laws dissipate. */
 static const char *solve_flaw(const mpm_settings *settings)
 {
     if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
@@ -70,6 +72,7 @@ static const char *solve_flaw(const mpm_settings *settings)
     return settings->scheme.f_bar                     ? "f_bar"
            : mpm_scheme_is_viscous(&settings->scheme) ? "artificial_viscosity"
            : settings->dissipation                    ? "dissipation"
+           : settings->contact                        ? "contact"
                                                       : NULL;
 }
 
@@ -81,6 +84,8 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return flaw;
     if (scheme->gradient == MPM_GRADIENT_MLS && scheme->degree == MPM_LINEAR)
         return "gradient";
+    if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
+        return "contact";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)
         return "f_bar";
     if (settings->beta > 0 && settings->beta < 0.5) /* no step is stable */

@@ -71,6 +71,7 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->integrator = mpm_integrator_get(simulation->settings.integrator);
     simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
     simulation->yield_strain = INFINITY;
+    simulation->layers.rule.contact = MPM_SEPARATE;
     simulation->is_synchronized = true;
     simulation->store = (mpm_store){.run = &simulation->run, .method = &mpm_views_method,
                                     .real_size = settings->real_size, .fields = mpm_fields_of_core(settings->dim)};
@@ -99,6 +100,8 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_boundary_clear(&simulation->boundary, &allocator);
     mpm_rigid_end(simulation);
     mpm_memory_free(&allocator, simulation->materials);
+    mpm_memory_free(&allocator, simulation->layer);
+    mpm_layers_clear(&simulation->layers, &allocator);
     mpm_memory_free(&allocator, simulation->waiting.arrivals);
     mpm_memory_free(&allocator, simulation->waiting.cell);
     mpm_run_clear(&simulation->run);
@@ -187,6 +190,8 @@ static mpm_status add_material(void *self, const mpm_material *material)
     mpm_material added = *material;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->materials, &simulation->material_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *material) ||
+        mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->layer, &simulation->layer_capacity,
+                        simulation->material_count, simulation->material_count + 1, sizeof *simulation->layer) ||
         mpm_rigid_reserve(simulation))
         return MPM_OUT_OF_MEMORY;
     const mpm_status status = add_history(simulation, material);
@@ -205,6 +210,7 @@ static mpm_status add_material(void *self, const mpm_material *material)
     simulation->has_kink |= law->kinked;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
+    simulation->layer[simulation->material_count] = 0;
     simulation->materials[simulation->material_count++] = added;
     find_yield_strain(simulation);
     return MPM_OK;
@@ -219,6 +225,46 @@ const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulat
 {
     *count = simulation->rigid_forces[0].count;
     return simulation->rigid_forces[0].list;
+}
+
+mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer)
+{
+    if (material < 0 || (size_t)material >= simulation->material_count || layer < 0 || !simulation->settings.contact)
+        return MPM_BAD_ARGUMENT;
+    for (size_t g = 0; g < simulation->particles.group_count; g++)
+        if (simulation->particles.groups[g].material == material)
+            return MPM_BAD_ARGUMENT;
+    simulation->layer[material] = layer;
+    return MPM_OK;
+}
+
+static bool is_rule(const mpm_layer_rule *rule)
+{
+    return (rule->contact == MPM_SEPARATE || rule->contact == MPM_SLIP) && rule->friction >= 0 &&
+           isfinite(rule->friction) && rule->adhesion >= 0 && isfinite(rule->adhesion) &&
+           !(rule->contact == MPM_SLIP && rule->adhesion > 0);
+}
+
+mpm_status mpm_simulation_contact(mpm_simulation *simulation, const mpm_layer_rule *rule)
+{
+    if (!simulation->settings.contact || !is_rule(rule))
+        return MPM_BAD_ARGUMENT;
+    simulation->layers.rule = *rule;
+    return MPM_OK;
+}
+
+mpm_status mpm_simulation_pair(mpm_simulation *simulation, int32_t a, int32_t b, const mpm_layer_rule *rule,
+                               const char *name)
+{
+    mpm_history *history = &simulation->run.history;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    if (!simulation->settings.contact || (rule && !is_rule(rule)) || (name && simulation->boundary.count))
+        return MPM_BAD_ARGUMENT; /* columns come in the order of totals.c */
+    const int before = mpm_history_length(history);
+    mpm_status status = mpm_layers_set(&simulation->layers, allocator, a, b, rule, name);
+    if (!status && name && (status = mpm_history_fit(history, allocator, before)))
+        mpm_layers_drop_name(&simulation->layers, allocator);
+    return status;
 }
 
 static int materials(const void *self)

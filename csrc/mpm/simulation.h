@@ -6,6 +6,7 @@
  * last whole state.
  */
 #pragma once
+#include "contact/layers.h"
 #include "mpm/kernels/kernels.h"
 #include "rigid/body.h"
 #include "run/books.h"
@@ -35,6 +36,7 @@ typedef struct mpm_settings {
     mpm_scheme scheme;
     mpm_particle_collisions particle_collisions;
     bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
+    bool contact;      /* bodies of different layers touch; two more columns of the history; explicit steps only */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g */
@@ -124,6 +126,18 @@ typedef struct mpm_rigid_force {
 
 /** The forces on all rigid bodies in the last step that this simulation has taken; none before. */
 const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count);
+/** Puts a material into a layer of bodies, >= 0; all are in layer 0 at first. Errors: MPM_BAD_ARGUMENT if there is no
+ *  contact or no such material, or if the simulation has had particles of it. */
+mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer);
+
+/** How the pairs of layers touch that have no rule of their own; at first it is MPM_SEPARATE without friction. Errors:
+ *  MPM_BAD_ARGUMENT if there is no contact, or if the rule is out of range. */
+mpm_status mpm_simulation_contact(mpm_simulation *simulation, const mpm_layer_rule *rule);
+
+/** The same for one pair (contact/layers.h), with a column in the history if `name` is not NULL, which must come before
+ *  those of colliders. Errors: MPM_OUT_OF_MEMORY, MPM_BAD_ARGUMENT. */
+mpm_status mpm_simulation_pair(mpm_simulation *simulation, int32_t a, int32_t b, const mpm_layer_rule *rule,
+                               const char *name);
 
 /** The particles as rows, with the table of fields and the views (run/store.h). The fields of a law's history exist as
  *  soon as its first material is registered. */

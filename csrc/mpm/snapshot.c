@@ -185,7 +185,25 @@ void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapsh
     snapshot->records = simulation->run.history.count;
 }
 
-void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
+size_t mpm_snapshot_books(const mpm_simulation *simulation)
+{
+    return simulation->boundary.count * MPM_SNAPSHOT_BOOK +
+           (simulation->settings.contact ? 1 + 3 * simulation->layers.named_count : 0);
+}
+
+/* Copies the books of contact between bodies to `books`, or back. */
+static void copy_pairs(mpm_simulation *simulation, double *books, bool back)
+{
+    double *work = &simulation->adhesion_work;
+    *(back ? work : books) = *(back ? books : work);
+    books++;
+    for (size_t k = 0; k < simulation->layers.named_count; k++, books += 3) {
+        double *impulse = simulation->layers.list[simulation->layers.named[k]].impulse;
+        memcpy(back ? impulse : books, back ? books : impulse, sizeof simulation->layers.list->impulse);
+    }
+}
+
+void mpm_snapshot_take(mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_particles particles = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
     const size_t length = (size_t)mpm_history_length(&simulation->run.history);
@@ -205,6 +223,8 @@ void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *sna
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->boundary.books[k].impulse, 3 * sizeof(double));
         memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->boundary.books[k].torque, 3 * sizeof(double));
     }
+    if (simulation->settings.contact)
+        copy_pairs(simulation, snapshot->books + simulation->boundary.count * MPM_SNAPSHOT_BOOK, false);
 }
 
 /* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
@@ -452,6 +472,7 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
     for (size_t g = 0; g < snapshot->groups; g++) {
         mpm_group *group = &particles->groups[g];
         *group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        group->layer = simulation->layer[group->material];
         group->first_tile = particles->tiles;
         group->tiles = (group->count - 1) / lanes + 1;
         particles->tiles += group->tiles;
@@ -536,5 +557,7 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
         memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
         memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
     }
+    if (simulation->settings.contact)
+        copy_pairs(simulation, snapshot->books + simulation->boundary.count * MPM_SNAPSHOT_BOOK, true);
     return MPM_OK;
 }

@@ -12,6 +12,10 @@
  * each, see mpm_group). Columns of a collider's book: impulse (3), torque (3). */
 enum { MPM_SNAPSHOT_GROUP = 11, MPM_SNAPSHOT_BOOK = 6 };
 
+/** Doubles of the books: those of colliders; with contact between bodies also the work of friction and adhesion since
+ *  the beginning, and an impulse (3) for every pair that has columns. */
+size_t mpm_snapshot_books(const mpm_simulation *simulation);
+
 /** The arrays belong to the caller. */
 typedef struct mpm_snapshot {
     size_t groups, particles, records;  /* records of the history */
@@ -21,7 +25,7 @@ typedef struct mpm_snapshot {
     int32_t *row;                       /* [particles] */
     int64_t *id;                        /* [row] */
     double *history;                    /* [records][mpm_history_length] */
-    double *books;                      /* [collider][MPM_SNAPSHOT_BOOK] since the last record */
+    double *books;                      /* [mpm_snapshot_books], impulses since the last record */
     double *loads;                      /* [load][MPM_LOAD_BOOK] since the last record */
 } mpm_snapshot;
 
@@ -45,7 +49,7 @@ size_t mpm_snapshot_components(const mpm_simulation *simulation, int field);
 void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot);
 
 /** Fills the arrays, which have the sizes from mpm_snapshot_measure. The simulation must be up to date. */
-void mpm_snapshot_take(const mpm_simulation *simulation, const mpm_snapshot *snapshot);
+void mpm_snapshot_take(mpm_simulation *simulation, const mpm_snapshot *snapshot);
 
 /** Copies row `field` of the field table for `count` particles from number `first` on, both within their number. */
 void mpm_snapshot_take_field(const mpm_simulation *simulation, int field, size_t first, size_t count, void *out);

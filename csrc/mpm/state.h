@@ -14,6 +14,7 @@ struct reports {
     mpm_rigid_sums *rigid_sums; /* per group; NULL without rigid bodies */
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     double (*hold_impulses)[3]; /* per block and load; NULL without loads */
+    mpm_layer_book *pair_books; /* per pair of layers at a place */
 };
 
 /* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
@@ -41,6 +42,7 @@ struct stage {
     mpm_block_report report; /* of the grid pass */
     double travel;           /* how far particles move at most, in cells */
     bool scattered;          /* the next step has been scattered already */
+    double friction_work, adhesion_work; /* of the contacts between bodies */
 };
 
 /* New particles in tiles behind the groups, until the last of their body has come. */
@@ -73,6 +75,10 @@ struct mpm_simulation {
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     struct rigid_form *forms; /* per material */
     size_t rigid_capacity, form_capacity;
+    int32_t *layer;      /* of bodies, per material */
+    size_t layer_capacity;
+    mpm_layers layers;   /* how they touch */
+    double adhesion_work; /* what adhesion between bodies has taken since the last record [J] */
     double yield_strain; /* least strain at which a material yields; infinite: none does */
 
     mpm_particles particles;

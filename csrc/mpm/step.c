@@ -62,6 +62,7 @@ static mpm_status grid(mpm_simulation *simulation, double dt)
 {
     if (simulation->integrator->solve)
         return simulation->integrator->solve(simulation, dt, &simulation->stage.report);
+    mpm_sweeps_moments(simulation);
     simulation->stage.report = mpm_sweeps_grid(simulation, dt);
     return MPM_OK;
 }
@@ -131,6 +132,15 @@ static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
     return measure;
 }
 
+static void keep_pairs(mpm_simulation *simulation)
+{
+    simulation->books.friction_work += simulation->stage.friction_work;
+    simulation->adhesion_work += simulation->stage.adhesion_work;
+    for (size_t k = 0; k < simulation->layers.count; k++)
+        for (int a = 0; a < 3; a++)
+            simulation->layers.list[k].impulse[a] += simulation->layers.list[k].coming[a];
+}
+
 static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure *measure)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -153,6 +163,7 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
     if (simulation->has_rigid)
         mpm_rigid_keep_books(simulation, dt);
     mpm_sweeps_add_books(simulation, simulation->boundary.books);
+    keep_pairs(simulation);
 }
 
 mpm_status mpm_step_commit(void *self, const mpm_step *step)

@@ -19,6 +19,7 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->block_books);
     mpm_device_free(device, reports->task_books);
     mpm_device_free(device, reports->hold_impulses);
+    mpm_device_free(device, reports->pair_books);
     *reports = (struct reports){0};
 }
 
@@ -95,10 +96,14 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     if (simulation->has_rigid)
         fresh.rigid_sums = mpm_device_new(device, groups + 1, sizeof *fresh.rigid_sums);
     const size_t loads = simulation->run.loads.count;
+    const bool contact = simulation->settings.contact;
     if (loads)
         fresh.hold_impulses = mpm_device_new(device, blocks, loads * sizeof *fresh.hold_impulses);
+    if (contact)
+        fresh.pair_books = mpm_device_new(device, grid->pair_count + 1, sizeof *fresh.pair_books);
     if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
-        (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses)) {
+        (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
+        (contact && !fresh.pair_books)) {
         free_reports(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
@@ -249,6 +254,12 @@ void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
     }
 }
 
+void mpm_sweeps_moments(mpm_simulation *simulation)
+{
+    if (simulation->settings.contact && simulation->grid.shared_copy_count)
+        sweep(simulation, MPM_MOMENTS, (mpm_arguments){0});
+}
+
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments)
 {
     sweep(simulation, operation, *arguments);
@@ -280,7 +291,41 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
         pass.loads = simulation->run.loads.count;
         pass.hold_impulses = simulation->reports.hold_impulses;
     }
+    if (stage == MPM_GRID_STEP && settings->contact) {
+        pass.layers = &simulation->layers;
+        pass.pair_books = simulation->reports.pair_books;
+    }
     return pass;
+}
+
+/* What bodies did to each other in the pass, in the order of places. */
+static void sum_pairs(mpm_simulation *simulation)
+{
+    const mpm_grid *grid = &simulation->grid;
+    mpm_device *device = &simulation->backend->device;
+    mpm_layers *pairs = &simulation->layers;
+    struct stage *stage = &simulation->stage;
+    stage->friction_work = stage->adhesion_work = 0;
+    for (size_t k = 0; k < pairs->count; k++)
+        memset(pairs->list[k].coming, 0, sizeof pairs->list[k].coming);
+    if (!grid->shared_copy_count)
+        return;
+    const mpm_layer_book *books = mpm_device_map(device, simulation->reports.pair_books, MPM_READ);
+    for (size_t p = 0; p < grid->place_count; p++) {
+        const mpm_place *place = &grid->places[p];
+        const mpm_node_block *blocks = &grid->blocks[place->first];
+        const mpm_layer_book *book = &books[place->first_pair];
+        for (int32_t i = 0; i < place->count; i++)
+            for (int32_t j = i + 1; j < place->count; j++, book++) {
+                stage->friction_work += book->friction_work;
+                stage->adhesion_work += book->adhesion_work;
+                mpm_layer_pair *pair =
+                    pairs->named_count ? mpm_layers_find(pairs, blocks[i].layer, blocks[j].layer) : NULL;
+                for (int a = 0; pair && a < 3; a++)
+                    pair->coming[a] += book->impulse[a];
+            }
+    }
+    mpm_device_unmap(device, simulation->reports.pair_books);
 }
 
 static void grid_pass(mpm_simulation *simulation, mpm_grid_stage stage, double dt, int filter_step)
@@ -316,6 +361,8 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
     grid_pass(simulation, MPM_GRID_STEP, dt, 0);
+    if (simulation->settings.contact)
+        sum_pairs(simulation);
     return mpm_sweeps_sum_reports(simulation);
 }
 

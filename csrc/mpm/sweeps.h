@@ -10,6 +10,7 @@ mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* begins the back end;
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* reports for that grid; prepares a binning */
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
+void mpm_sweeps_moments(mpm_simulation *simulation); /* after P2G, where bodies may touch */
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
 void mpm_sweeps_mark_holds(mpm_simulation *simulation, int first, bool begins); /* of regions from `first` on */
 void mpm_sweeps_hold_impulses(mpm_simulation *simulation); /* after the grid pass, of a step with held regions */

@@ -4,6 +4,7 @@
  */
 #include "mpm/totals.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "mpm/state.h"
@@ -24,8 +25,15 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     return totals;
 }
 
+static const mpm_history_entry of_contact[] = {
+    {"friction_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.friction_work)},
+    {"adhesion_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, adhesion_work)},
+};
+static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
+
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
- * exclude each other, those of rigid bodies, then two for every load and every collider. */
+ * exclude each other, those of contact between bodies and of rigid bodies, then two for every load, one for every pair
+ * of bodies that has one, and two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -37,11 +45,20 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (!simulation->settings.dissipation && integrator->columns && --index == 0)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
                                      NULL};
+    const bool contact = simulation->settings.contact;
+    if (contact && --index == 0)
+        return (mpm_history_section){of_contact, 2, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
-        return mpm_books_rigid(&simulation->books);
-    const size_t k = (size_t)index - 1, loads = simulation->run.loads.count;
-    return k < loads ? mpm_loads_section(&simulation->run.loads, k)
-                     : mpm_books_collider(&simulation->boundary, k - loads);
+        return mpm_books_rigid(&simulation->books, !contact);
+    const mpm_layers *pairs = &simulation->layers;
+    const size_t loads = simulation->run.loads.count, named = loads + pairs->named_count, k = (size_t)index - 1;
+    if (k < loads)
+        return mpm_loads_section(&simulation->run.loads, k);
+    if (k < named) {
+        const mpm_layer_pair *pair = &pairs->list[pairs->named[k - loads]];
+        return (mpm_history_section){of_pair, 1, pair, pair->name};
+    }
+    return mpm_books_collider(&simulation->boundary, k - named);
 }
 
 int mpm_totals_width(const mpm_simulation *simulation)
@@ -65,4 +82,7 @@ void mpm_totals_record(void *self)
     const mpm_totals totals = mpm_totals_of(simulation);
     mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
     mpm_loads_clear_books(&run->loads);
+    simulation->adhesion_work = 0;
+    for (size_t k = 0; k < simulation->layers.count; k++)
+        memset(simulation->layers.list[k].impulse, 0, sizeof simulation->layers.list[k].impulse);
 }

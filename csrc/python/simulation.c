@@ -231,6 +231,50 @@ static PyObject *rigid_forces(PyObject *self, PyObject *unused)
     return list;
 }
 
+static PyObject *set_layer(PyObject *self, PyObject *args)
+{
+    int material, layer;
+    if (!PyArg_ParseTuple(args, "ii", &material, &layer))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_layer(core, material, layer)) : NULL;
+}
+
+/* The rule of a contact's name; false with an exception. */
+static bool take_rule(const char *contact, double friction, double adhesion, mpm_layer_rule *rule)
+{
+    const int found = mpm_rules_find(contact);
+    if (found < 0)
+        PyErr_Format(PyExc_ValueError, "contact: no contact '%s'", contact);
+    *rule = (mpm_layer_rule){(mpm_contact)found, friction, adhesion};
+    return found >= 0;
+}
+
+static PyObject *set_contact(PyObject *self, PyObject *args)
+{
+    const char *contact;
+    double friction, adhesion;
+    mpm_layer_rule rule;
+    if (!PyArg_ParseTuple(args, "sdd", &contact, &friction, &adhesion) ||
+        !take_rule(contact, friction, adhesion, &rule))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_contact(core, &rule)) : NULL;
+}
+
+static PyObject *set_pair(PyObject *self, PyObject *args)
+{
+    const char *contact, *name;
+    double friction, adhesion;
+    int a, b;
+    mpm_layer_rule rule;
+    if (!PyArg_ParseTuple(args, "iizddz", &a, &b, &contact, &friction, &adhesion, &name) ||
+        (contact && !take_rule(contact, friction, adhesion, &rule)))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_pair(core, a, b, contact ? &rule : NULL, name)) : NULL;
+}
+
 static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -260,6 +304,11 @@ static PyMethodDef methods[] = {
      "set_form(material, nodes, numbers, reference, points, mass, own, joint): what of a rigid body never changes"},
     {"rigid_forces", rigid_forces, METH_NOARGS,
      "Of the last step: a list of (material, kind, index, force, torque); kinds: wall, collider, body, nodes, joint"},
+    {"set_layer", set_layer, METH_VARARGS, "set_layer(material, layer): of a material without particles"},
+    {"set_contact", set_contact, METH_VARARGS, "set_contact(contact, friction, adhesion): of all pairs of layers"},
+    {"set_pair", set_pair, METH_VARARGS,
+     "set_pair(a, b, contact, friction, adhesion, name): of two layers; contact may be None, that of all pairs; name "
+     "may be None: no column in the history"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

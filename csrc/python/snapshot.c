@@ -54,7 +54,7 @@ static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int a
     case HISTORY:
         return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
     case BOOKS:
-        return mpm_simulation_get_boundary(core)->count * MPM_SNAPSHOT_BOOK * sizeof(double);
+        return mpm_snapshot_books(core) * sizeof(double);
     case LOADS:
         return mpm_simulation_get_run(core)->loads.count * MPM_LOAD_BOOK * sizeof(double);
     case NUMBERS:

@@ -59,9 +59,10 @@ mpm_history_section mpm_books_dissipation(const mpm_books *books)
     return (mpm_history_section){of_dissipation, sizeof of_dissipation / sizeof *of_dissipation, books, NULL};
 }
 
-mpm_history_section mpm_books_rigid(const mpm_books *books)
+mpm_history_section mpm_books_rigid(const mpm_books *books, bool with_friction)
 {
-    return (mpm_history_section){of_rigid, sizeof of_rigid / sizeof *of_rigid, books, NULL};
+    const int first = with_friction ? 0 : 1;
+    return (mpm_history_section){of_rigid + first, (int)(sizeof of_rigid / sizeof *of_rigid) - first, books, NULL};
 }
 
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k)

@@ -27,7 +27,7 @@ typedef struct mpm_books {
     double dt, energy;
     double body_impulse[3]; /* of gravity and of the body force */
     double wall_impulse[3];
-    double friction_work, impact_work; /* what contacts of rigid bodies have taken by friction, and else [J] */
+    double friction_work, impact_work; /* what contacts of bodies have taken by friction, of rigid ones else [J] */
     double joint_work, joint_impulse[3]; /* what joints of rigid bodies have given */
 } mpm_books;
 
@@ -40,8 +40,8 @@ mpm_history_section mpm_books_section(const mpm_books *books);
 /** The columns of what the material dissipates, for methods that keep it. */
 mpm_history_section mpm_books_dissipation(const mpm_books *books);
 
-/** The columns of rigid bodies. */
-mpm_history_section mpm_books_rigid(const mpm_books *books);
+/** The columns of rigid bodies, `with_friction` unless another section has it. */
+mpm_history_section mpm_books_rigid(const mpm_books *books, bool with_friction);
 
 /** The columns of collider k; no entries beyond the last. */
 mpm_history_section mpm_books_collider(const mpm_boundary *boundary, size_t k);

@@ -37,6 +37,7 @@ from mpm.gallery.snow import (
 from mpm.gallery.soils import clay_indentation, sand_hourglass
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
+from mpm.gallery.touching import brick_wall, gears, incline, newtons_cradle, rolling_disc
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "beam",
     "bowling",
     "bread_tearing",
+    "brick_wall",
     "cantilever",
     "clay_indentation",
     "crate_on_snow",
@@ -56,15 +58,19 @@ __all__ = [
     "dominoes",
     "drum",
     "dzhanibekov",
+    "gears",
     "get",
     "honey",
     "hourglass",
     "hydrostatic",
+    "incline",
     "jelly",
     "jelly_stack",
     "mudslide",
     "names",
+    "newtons_cradle",
     "raft",
+    "rolling_disc",
     "sand_column",
     "sand_column_3d",
     "sand_hourglass",

@@ -27,6 +27,7 @@ from mpm.materials import hardening
 from mpm.materials.varying import Varying
 from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
+from mpm.scene.contacts import BONDED, Contact
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
@@ -184,15 +185,31 @@ class Writer:
                 "bodies": [self.fields(body) for body in scene.bodies],
                 "colliders": [self.fields(collider) for collider in scene.colliders],
             }
+            | self.contacts(scene)
             | ({"changes": changes.tabled(scene._changes)} if len(scene._changes) else {})
         )
+
+    def contacts(self, scene: Scene) -> Tree:
+        """Between bodies, where they are not all bonded."""
+        if scene.contact == BONDED and not scene.contacts:
+            return {}
+        pairs = [{"bodies": list(pair), **self.fields(one)} for pair, one in scene.contacts.items()]
+        return {"contact": self.fields(scene.contact), "contacts": pairs}
 
     def load(self, load: Load) -> Tree:
         return {"load": type(load).__name__, **self.fields(load)}
 
     def fields(
         self,
-        thing: Body | Collider | Emitter | Load | Wall | materials.Material | hardening.Hardening | joints.Joint,
+        thing: Body
+        | Collider
+        | Contact
+        | Emitter
+        | Load
+        | Wall
+        | materials.Material
+        | hardening.Hardening
+        | joints.Joint,
     ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
@@ -301,6 +318,12 @@ class Reader:
             taken = {one.name for one in scene.bodies} | {one.name for one in scene.emitters}
             fields = self.fields(entry, "emitter")
             scene._emitters.append(make_emitter(**fields, dimension=scene.dimension, taken=taken, number=0))
+        if "contact" in given:  # missing where all bodies are bonded
+            scene._contact = Contact(**mapping(given["contact"], "contact"))
+        for entry in listing(given.get("contacts", []), "contacts"):
+            pair = mapping(entry, "contact")
+            first, second = listing(pair.pop("bodies"), "bodies")
+            scene.set_contact(first, second, Contact(**pair))
         for entry in listing(given.get("loads", []), "loads"):  # missing in older files
             taken = {one.name for one in (*scene.colliders, *scene.loads)}
             scene._loads.append(self.load(entry, scene, taken))

@@ -72,6 +72,11 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
         raise ValueError(
             "dtype = 'float32': rounding is a large part of the load; equilibrate needs 'float64'"
         )
+    if sim.scene._touches:
+        raise ValueError(
+            "scene: has contact between bodies, which equilibrate does not know; let the bodies come to rest in a "
+            "run, or give them the F of their weight"
+        )
     for material in sim.materials:
         if material._row["tangent"] is None:
             raise ValueError(

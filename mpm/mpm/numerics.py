@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ INTEGRATORS = CORE.words("integrator")
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
 MAX_PER_CELL = 10_000
+MOST_WITH_COLUMNS = 8  # bodies, all of whose pairs have columns in the history
 MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 
 
@@ -215,6 +217,7 @@ class Numerics(Leaving):
         chosen = cls(**values, cells=cells)
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
+        chosen._refuse_contact(scene)
         if chosen.kernel == "linear" and not chosen.dt:
             warnings.warn(
                 "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, "
@@ -255,6 +258,21 @@ class Numerics(Leaving):
             raise ValueError(
                 f"particles_per_cell = {count}: must be k^{d} ({allowed}, ...) for sampling={self.sampling!r}; "
                 "'random' and 'poisson' take any"
+            )
+
+    def _refuse_contact(self, scene: Scene) -> None:
+        if not scene._touches:
+            return
+        which = f"contact = {scene.contact!r}" if scene.contact.contact != "bonded" else "set_contact"
+        if self.is_implicit:
+            raise ValueError(
+                f"{which}: integrator = {self.integrator!r} solves for one velocity field, in which bodies are bonded; "
+                "use integrator='explicit', or leave the contact out"
+            )
+        if self.kernel == "linear":
+            raise ValueError(
+                f"{which}: kernel = 'linear' reaches one cell, within which gaps between bodies cannot be told; use "
+                "'quadratic' or 'cubic', or leave the contact out"
             )
 
     @property
@@ -326,10 +344,43 @@ def new_core(
     `gravity` (d,) replaces that of the scene. The tolerance of implicit steps is relative to dt times `load`
     [N/kg^½]; 0: to the first residual.
     """
-    arguments = chosen._for_core(scene) | {"c_keep": 1 - chosen.c_damping, "load": load}
+    arguments = chosen._for_core(scene) | {
+        "c_keep": 1 - chosen.c_damping,
+        "load": load,
+        "contact": scene._touches,
+    }
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()
-    return _core.Simulation(**arguments)
+    core = _core.Simulation(**arguments)
+    if scene._touches:
+        _set_contacts(core, scene)
+    return core
+
+
+def _set_contacts(core: _core.Simulation, scene: Scene) -> None:
+    """Tell a core how the layers of a scene touch, and which pairs have columns in the history."""
+    default = scene.contact
+    if default.contact != "bonded":
+        core.set_contact(default.contact, default.friction, default.adhesion)
+    layers = scene._layers()
+    first: dict[int, str] = {}
+    for name, layer in layers.items():
+        first.setdefault(layer, name)
+    given: dict[tuple[int, int], tuple[str, float, float]] = {}
+    for (a, b), one in scene.contacts.items():
+        i, j = sorted((layers[a], layers[b]))
+        rule = (one.contact, one.friction, one.adhesion)
+        if i == j:
+            continue
+        if given.setdefault((i, j), rule) != rule:
+            raise ValueError(
+                f"contact of {a!r} and {b!r} is {one!r}, and bodies that are bonded to them have another one; all of "
+                "them are two pieces, which touch in one way: make the contacts agree with set_contact"
+            )
+        core.set_pair(i, j, *rule, None)
+    every = combinations(first, 2) if len(first) <= MOST_WITH_COLUMNS else sorted(given)
+    for i, j in every:
+        core.set_pair(i, j, None, 0.0, 0.0, f"{first[i]}|{first[j]}")
 
 
 def stored_C(

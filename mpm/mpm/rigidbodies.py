@@ -308,8 +308,8 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _edges(program: Program, y: FloatArray, s: float) -> FloatArray:
-    """Places (m, d) on the edges near points y (n, d) of a surface, such as the rims of a cylinder, with which it touches
-    where it is tilted."""
+    """Places (m, d) on the edges near points y (n, d) of a surface, such as the rims of a cylinder, with which it
+    touches where it is tilted."""
     d = y.shape[1]
     if not len(y):
         return y

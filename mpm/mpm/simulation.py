@@ -247,7 +247,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_forms", "_indices", "_materials", "_numerics", "_rng", "_rng_before")
+    __slots__ = ("_forms", "_indices", "_layers", "_materials", "_numerics", "_rng", "_rng_before")
 
     _core: _core.Simulation
     _parts: list[Part | Gone]
@@ -297,6 +297,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
         _refuse_useless_restitution(scene, scene._filling)
+        scene._layers()  # may raise
         refuse_emitters_outside(scene, self._numerics.dx)
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
@@ -328,12 +329,14 @@ class Simulation(Populated, Solver, kind="simulation"):
         materials: Sequence[Material] = (),
         parts: Sequence[Part | Gone] = (),
         forms: Mapping[int, Form] | None = None,
+        layers: Sequence[int] = (),
     ) -> None:
-        """Begin with these materials and bodies; `rng` samples the next ones."""
+        """Begin with these materials, in these layers, and bodies; `rng` samples the next ones."""
         self._rng = rng
         self._rng_before = copy.deepcopy(rng)
         self._materials = list(materials)
-        self._indices = {material: index for index, material in enumerate(materials)}
+        self._layers = list(layers) or [0] * len(materials)
+        self._index_materials()
         self._parts = list(parts)
         self._forms: dict[int, Form] = dict(forms or {})
 
@@ -389,7 +392,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         warn_of_particles_inside(
             self._colliders, sampled.x, sampled.body.name, self._numerics.dx
         )  # may raise
-        index = self._index(material)
+        index = self._index(material, self._layer(sampled.body))
         if form is not None:
             self._core.set_form(index, *form.arguments)
             self._forms[index] = form
@@ -408,7 +411,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
-        index = self._index(body.material)
+        index = self._index(body.material, self._layer(body))
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
         for piece in planned.pieces(self._scene, self._numerics):
             left -= piece.count
@@ -421,14 +424,42 @@ class Simulation(Populated, Solver, kind="simulation"):
                 self._parts.append(planned.part(self._core.next_id))
             self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left)
 
-    def _index(self, material: Material) -> int:
-        """The index of a material, which the core gets if it has not got it yet."""
+    def _index_materials(self) -> None:
+        pairs = zip(self._materials, self._layers, strict=True)
+        self._indices = {pair: index for index, pair in enumerate(pairs)}
+
+    def _layer(self, body: _scene.Body) -> int:
+        """The layer of a body that comes: bonded bodies share one."""
+        scene = self._scene
+        if not scene._touches or body.material._row["rigid"]:
+            return 0
+        known = scene._layers()
+        count = self._fillings() if scene.emitters else {}
+        fillings = {emitter.title(count[emitter.name]): emitter.name for emitter in scene.emitters}
+        name = fillings.get(body.name, body.name)
+        if name in known:
+            return known[name]
+        if scene.contact.contact != "bonded":
+            return 1 + max([*known.values(), *self._layers], default=-1)
+        if len(set(known.values())) > 1:
+            a, b = next(pair for pair, one in scene.contacts.items() if one.contact != "bonded")
+            raise ValueError(
+                f"body {body.name!r}: is bonded to {a!r} and {b!r} by the contact of the scene, but these have "
+                f"{scene.contacts[a, b]!r}; give the scene another contact"
+            )
+        return 0
+
+    def _index(self, material: Material, layer: int) -> int:
+        """The index of a material in a layer, which the core gets if it has not got it yet."""
         rigid = material._row["rigid"]
-        index = self._vacant(material) if rigid else self._indices.get(material)
+        index = self._vacant(material) if rigid else self._indices.get((material, layer))
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
-            index = self._indices[material] = self._core.add_material(*material._core_arguments)
+            index = self._indices[material, layer] = self._core.add_material(*material._core_arguments)
+            if layer:
+                self._core.set_layer(index, layer)
             self._materials.append(material)
+            self._layers.append(layer)
         return index
 
     def _admit_material(self, material: Material) -> None:
@@ -437,7 +468,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _take_material(self, index: int, material: Material, renewed: Mapping[str, _scene.Body]) -> None:
         before = self._materials[index]
         self._materials[index] = material
-        self._indices = {one: k for k, one in enumerate(self._materials)}
+        self._index_materials()
         self._forget_empty()  # no index tells whether this was their material
         numbers = self._material_of_bodies()
         for k, part in enumerate(self._parts):
@@ -476,7 +507,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
         self._numerics = replace(kept.numerics, threads=threads)
-        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms)
+        self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms, kept.layers)
         self._begin(kept.scene, kept.colliders)
         fill(self._core, kept)
         self._attached = kept.attached
@@ -492,6 +523,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             colliders=tuple(placed.prepared for placed in self._colliders),
             fields=fields_of(self._core),
             forms=dict(self._forms),
+            layers=tuple(self._layers),
             arrays=arrays_of(self._core, self.dimension, self.dtype, streamed=streamed),
             attached=self._attached,
         )
@@ -602,8 +634,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; the scene has loads or held regions; a collider deforms; a law has no tangent
-            (`UserLaw`); or ``f_bar=True``.
+            bodies or nothing holds them; bodies touch (`mpm.Contact`); the scene has loads or held regions; a collider
+            deforms; a law has no tangent (`UserLaw`); or ``f_bar=True``.
 
         References
         ----------
@@ -632,7 +664,8 @@ class Simulation(Populated, Solver, kind="simulation"):
     @property
     def materials(self) -> tuple[Material, ...]:
         """The materials in order of first use; ``particles.material`` indexes them. Each rigid body has a
-        material of its own; an equal body reuses it once the first has no particles left."""
+        material of its own; an equal body reuses it once the first has no particles left. Where bodies touch
+        (`mpm.Contact`), those that do not stick together have materials of their own, too."""
         return tuple(self._materials)
 
     def rigid(self, body: str) -> RigidState:
@@ -711,6 +744,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
             *map(repr, self._scene.emitters),
             repr(self._rng.bit_generator.state),
+            *([repr((self._scene.contact, self._scene.contacts, self._layers))] * self._scene._touches),
         )
         for part in deciding(self._core, self.dimension, self.dtype):
             digest.update(part)

@@ -56,6 +56,7 @@ class Snapshot:
     colliders: tuple[Prepared, ...]
     fields: tuple[fieldtable.Row, ...]
     forms: dict[int, Form]  # of rigid bodies, by the index of the material
+    layers: tuple[int, ...]  # of the materials: which bodies share a velocity field
     arrays: Mapping[str, Given]
     attached: tuple[dict[str, Array], ...] = ()  # what the loads of the scene act on
 
@@ -68,6 +69,9 @@ def _layout(
     columns = core.history_names()
     colliders = sum(name.startswith("torque:") for name, _ in columns)
     loads = sum(name.startswith("work:") for name, _ in columns)
+    pairs = sum(name.startswith("impulse:") for name, _ in columns) - colliders - loads
+    contact = any(name == "adhesion_work" for name, _ in columns)
+    books = (colliders, _core.BOOK_COLUMNS)
     numbers, counters = _core.snapshot_names()
     rows = [row for row in core.fields() if row["kept"]]
     fields = {row["name"]: (dtype, (n, *fieldtable.shape(row["rank"], dimension))) for row in rows}
@@ -78,7 +82,7 @@ def _layout(
         "row": ("int32", (n,)),
         "id": ("int64", (n,)),
         "history": ("float64", (records, sum(width for _, width in columns))),
-        "books": ("float64", (colliders, _core.BOOK_COLUMNS)),
+        "books": ("float64", (colliders * _core.BOOK_COLUMNS + 1 + 3 * pairs,) if contact else books),
         **({"loads": ("float64", (loads, LOAD_COLUMNS))} if loads else {}),
         "numbers": ("float64", (len(numbers),)),
         "counters": ("int64", (len(counters),)),
@@ -140,8 +144,10 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
 
 def fill(core: _core.Simulation, kept: Snapshot) -> None:
     """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
-    for material in kept.materials:
-        core.add_material(*material._core_arguments)
+    for material, layer in zip(kept.materials, kept.layers, strict=True):
+        index = core.add_material(*material._core_arguments)
+        if layer:
+            core.set_layer(index, layer)
     for index, form in kept.forms.items():
         core.set_form(index, *form.arguments)
     for row in kept.fields:

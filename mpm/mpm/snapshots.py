@@ -72,6 +72,9 @@ def _described(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
         tree["attached"] = [
             {name: writer.array(array) for name, array in one.items()} for one in snapshot.attached
         ]
+    if any(snapshot.layers):
+        layers: list[Any] = list(snapshot.layers)
+        tree["layers"] = layers
     if snapshot.fields:
         tree["fields"] = [fieldtable.declared(row) for row in snapshot.fields]
     return tree, kept.joined(writer.arrays, snapshot.arrays)
@@ -113,10 +116,20 @@ def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials, whole(state["id"]))),
         colliders=tuple(_prepared(entry, reader, scene) for entry in listing(tree["colliders"], "colliders")),
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
+        layers=_layers(tree, len(materials), scene),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
         arrays=_state(mapping(tree["clock"], "clock"), state),
         attached=loading.checked(scene.loads, [_attached(one, reader) for one in tree.get("attached", [])]),
     )
+
+
+def _layers(tree: Tree, materials: int, scene: Scene) -> tuple[int, ...]:
+    if "layers" not in tree:
+        return (0,) * materials
+    given = listing(tree["layers"], "layers")
+    if len(given) != materials or not scene._touches:
+        raise ValueError(f"{len(given)} layers do not belong to {materials} materials of this scene")
+    return tuple(_check.integer("layer", layer, low=0, high=2**31 - 1) for layer in given)
 
 
 def _state(clock: Tree, state: dict[str, Given]) -> dict[str, Given]:

@@ -18,6 +18,7 @@ from mpm.joints import Joint
 from mpm.materials.laws import Material, field_values, is_python_law, wrong_material
 from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
+from mpm.scene import contacts as _contacts
 from mpm.scene import walls as _walls
 from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
@@ -315,6 +316,11 @@ class Scene(Collides, _check.Strict):
         touches it; ``"separate"`` lets material fall, rest and bounce.
     friction : float, optional
         Coulomb's coefficient >= 0 of every slip or separate wall given by name, not as a `Wall`.
+    contact : Contact or str, optional
+        How deformable bodies act on each other, all pairs of them; `set_contact` gives a pair its own. With
+        ``"bonded"``, the default, all bodies share one velocity field and stick together where they touch. Other
+        contacts give each body a field of its own, at nodes that several bodies reach. Only `mpm.Simulation` with
+        explicit steps knows them. `mpm.materials.Rigid` bodies have their own friction and take no part.
 
     Raises
     ------
@@ -336,6 +342,8 @@ class Scene(Collides, _check.Strict):
         "_body_force",
         "_changes",
         "_colliders",
+        "_contact",
+        "_contacts",
         "_emitters",
         "_gravity",
         "_kept",
@@ -355,6 +363,7 @@ class Scene(Collides, _check.Strict):
         body_force: BodyForce | None = None,
         walls: str | _walls.Wall | Mapping[str, str | _walls.Wall] = "slip",
         friction: float = 0.0,
+        contact: _contacts.Contact | str = _contacts.BONDED,
     ) -> None:
         low = _check.array("lower", lower, (None,))
         d = len(low)
@@ -376,6 +385,8 @@ class Scene(Collides, _check.Strict):
         self._gravity = _check.frozen(_gravity(gravity, d))
         self._body_force = body_force
         self._walls = _walls.resolve(walls, friction, d)
+        self._contact = _contacts.checked("contact", contact)
+        self._contacts: dict[tuple[str, str], _contacts.Contact] = {}
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
         self._emitters: list[Emitter] = []
@@ -412,6 +423,26 @@ class Scene(Collides, _check.Strict):
     def walls(self) -> dict[str, _walls.Wall]:
         """The wall of every face by its name; a copy."""
         return dict(self._walls)
+
+    @property
+    def contact(self) -> _contacts.Contact:
+        """The contact of all pairs of bodies that have none of their own."""
+        return self._contact
+
+    @property
+    def contacts(self) -> dict[tuple[str, str], _contacts.Contact]:
+        """The contacts that `set_contact` has given to pairs, by the names of both; a copy."""
+        return dict(self._contacts)
+
+    def _layers(self) -> dict[str, int]:
+        """The layer of each deformable body and each emitter by its name: bonded bodies share one."""
+        bodies = [body.name for body in self._bodies if not body.material._row["rigid"]]
+        names = [*bodies, *(emitter.name for emitter in self._emitters)]
+        return _contacts.layers_of(names, self._contact, self._contacts)
+
+    @property
+    def _touches(self) -> bool:
+        return _contacts.touches(self._contact, self._contacts)
 
     @property
     def _filling(self) -> tuple[Material, ...]:
@@ -571,6 +602,53 @@ class Scene(Collides, _check.Strict):
         self._bodies.append(body)
         return body
 
+    @_check.options
+    def set_contact(
+        self, a: Body | Emitter | str, b: Body | Emitter | str, contact: _contacts.Contact | str
+    ) -> None:
+        """Give a pair of deformable bodies its own contact.
+
+        Parameters
+        ----------
+        a, b : Body, Emitter or str
+            Two bodies of this scene, or their names, in either order. All fillings of an emitter are one body.
+        contact : Contact or str
+            ``"bonded"`` makes both one piece, with all bodies that either of them is bonded to. The pair has a column
+            ``impulse:A|B`` in the history.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The scene has no such body, both are the same, one is rigid, or the contact is none; or the scene belongs to
+            a simulation. Bodies that are bonded through a third one but have another contact are refused by the
+            simulation.
+
+        Examples
+        --------
+        >>> scene.set_contact(wheel, slab, mpm.Contact("separate", friction=0.8))  # doctest: +SKIP
+        """
+        self._refuse_if_kept("a contact belongs to the scene: make another simulation")
+        names = [*(body.name for body in self._bodies), *(emitter.name for emitter in self._emitters)]
+        first, second = self._partner("a", a, names), self._partner("b", b, names)
+        rule = _contacts.checked("contact", contact)
+        if first == second:
+            raise ValueError(f"b = {second!r}: is a itself; a body does not touch itself")
+        self._contacts[_contacts.pair_of(first, second, names)] = rule
+
+    def _partner(self, which: str, given: object, names: list[str]) -> str:
+        """The name of a body that can touch others."""
+        if isinstance(given, (Body, Emitter)):
+            if not any(one is given for one in (*self._bodies, *self._emitters)):
+                raise ValueError(f"{which} = {given.name!r}: is not a body of this scene")
+            given = given.name
+        elif not isinstance(given, str):
+            raise _check.wrong_type(which, given, "a body of this scene or its name")
+        name = _check.choice(which, given, tuple(names))
+        rigid = [body.name for body in self._bodies if body.material._row["rigid"]]
+        if name in rigid:
+            raise ValueError(f"{which} = {name!r}: is rigid; its friction is that of its material")
+        return name
+
     def _taken_names(self) -> set[str]:
         self._refuse_if_kept("sim.add_collider(shape) adds a collider to the simulation")
         return {collider.name for collider in self._colliders} | {load.name for load in self._loads}
@@ -720,6 +798,7 @@ class Scene(Collides, _check.Strict):
         object.__setattr__(other, "_colliders", list(self._colliders))
         object.__setattr__(other, "_emitters", list(self._emitters))
         object.__setattr__(other, "_loads", list(self._loads))
+        object.__setattr__(other, "_contacts", dict(self._contacts))
         object.__setattr__(other, "_kept", False)
         return other
 
@@ -756,6 +835,9 @@ class Scene(Collides, _check.Strict):
             lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
+        if self._touches:
+            lines.append(f"  contact {self._contact!r}")
+            lines += [f"          {a}|{b} {one!r}" for (a, b), one in self._contacts.items()]
         lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
         lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         lines += [f"  {line}" for line in _check.ends(self._emitters, "emitters", repr)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,9 @@ NARROW = 2.0  # cells: a gap that hardly a particle fits in
 CLOSING = 0.5  # of its speed: a collider closes a gap
 FACING = 0.9  # cosine: a collider that faces a wall, and with CLOSING does not slide along it
 LOCKING = 0.45  # Poisson's ratio: without F-bar, bodies are too stiff beyond it
+PRESSED = 0.7  # of the distance of particles: nearer ones of two bodies overlap
+TOUCHING = 0.1  # cells: the error of the gap between bodies
+MOST_PAIRS = 20_000_000  # of particles that are compared
 EDGE = 0.9  # of the bound of the time step
 KINKED_EDGE = 0.5  # the same where the stress of a law has a kink
 LIMITS = {  # what a limit of the time step means, where its name does not say it
@@ -73,7 +77,7 @@ def doctor(sim: SolverBase) -> Report:
         finite elements: their compression, and volumes of meshes that differ from those of the shapes by more than
         5 %); the time step against its bound; colliders that are thin, fast, or close a narrow gap; fast particles;
         the load against the stiffness. With `mpm.Simulation` also solids that hardly change their volume, ν >= 0.45,
-        without F-bar.
+        without F-bar, and bodies that are in touch or pressed into each other, where they may part (`mpm.Contact`).
 
     Raises
     ------
@@ -294,6 +298,22 @@ class Looks:
         return 1 / material._replaced({"density": float(np.max(density)), **own}).wave_speed ** 2
 
 
+def nearest(a: npt.NDArray[Any], b: npt.NDArray[Any], reach: float) -> float:
+    """The least distance between points of a (n, d) and b (m, d), if it is at most `reach`; else infinite. Of many
+    points near the others, every so many are looked at."""
+    low, high = (
+        np.maximum(a.min(axis=0), b.min(axis=0)) - reach,
+        np.minimum(a.max(axis=0), b.max(axis=0)) + reach,
+    )
+    near = [x[((x >= low) & (x <= high)).all(axis=1)] for x in (a, b)]
+    if not all(map(len, near)):
+        return np.inf
+    one, other = near if len(near[0]) <= len(near[1]) else near[::-1]
+    one = one[:: 1 + len(one) * len(other) // MOST_PAIRS]
+    least = min(float(((x - other) ** 2).sum(axis=1).min()) for x in one)
+    return float(np.sqrt(least)) if least <= reach**2 else np.inf
+
+
 class GridLooks(Looks):
     """At particles on a grid."""
 
@@ -303,6 +323,31 @@ class GridLooks(Looks):
         """Every finding, in the order of the report."""
         yield from super().all()
         yield from self.locking()
+        yield from self.touching()
+
+    def touching(self) -> Iterator[Finding]:
+        """Bodies that begin in touch, or pressed into each other, where they have fields of their own."""
+        sim = self.sim
+        if not sim.scene._touches:
+            return
+        layers, x = sim._layers, self.positions()
+        material, volume = np.array(sim.particles.material), np.array(sim.particles.volume, dtype=np.float64)
+        names = [part.name for part in sim._parts if sim.rows(part.name).start < sim.rows(part.name).stop]
+        rigid = [one._row["rigid"] for one in sim.materials]
+        layer = {name: int(material[sim.rows(name).start]) for name in names}
+        for a, b in combinations(names, 2):
+            i, j = layer[a], layer[b]
+            if rigid[i] or rigid[j] or layers[i] == layers[j]:
+                continue
+            size = float(np.mean(volume[sim.rows(a)])) ** (1 / x.shape[1])
+            near = nearest(x[sim.rows(a)], x[sim.rows(b)], self.size)
+            if near < PRESSED * size:
+                words = f"{a!r} and {b!r} begin pressed into each other by some {(size - near) / self.size:.2g} cells"
+                yield Finding(
+                    "contact", False, f"{words}: nothing parts them but their stress; move them apart"
+                )
+            elif near < size + TOUCHING * self.size:
+                yield Finding("contact", True, f"{a!r} and {b!r} are in touch, within the error of the gap")
 
     def locking(self) -> Iterator[Finding]:
         """Of solids that hardly change their volume."""

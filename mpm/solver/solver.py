@@ -30,6 +30,7 @@ from mpm.scene.colliders import (
     warn_of_late,
     warn_of_thin_or_missing,
 )
+from mpm.scene.contacts import column_of
 from mpm.scene.loads import of_digest
 from mpm.scene.scene import Scene
 from mpm.solver import derived, totals
@@ -309,7 +310,7 @@ class SolverBase(Run, Collides):
 
     @_check.options
     def force(self, name: str, *, window: float | None = None) -> FloatArray:
-        """The force of a collider, a load, a held region or the walls on the material: the mean over the last records.
+        """The mean force of a collider, a load, a held region, the walls or a body over the last records.
 
         Explicit steps make contact forces fluctuate from step to step, so that a window of some hundred steps tells
         more than the last one. ``history["force:NAME"]`` has all of them.
@@ -317,7 +318,9 @@ class SolverBase(Run, Collides):
         Parameters
         ----------
         name : str
-            Of a collider, a load or a held region, or ``"walls"``.
+            Of a collider, a load or a held region, or ``"walls"``: their force on the material. ``"A|B"``: the force of
+            body A on body B, with what is bonded to either of them, where a scene lets bodies touch (`mpm.Contact`).
+            Every pair has a column in scenes of up to 8 such bodies; in others, those of `Scene.set_contact`.
         window : float, optional
             The mean is over the last records that cover so much time [s], > 0; the whole run, if that is shorter.
             Default: the time since the record before the last one.
@@ -336,17 +339,29 @@ class SolverBase(Run, Collides):
             *(placed.collider.name for placed in self._colliders),
             *(load.name for load in self._scene.loads),
         )
-        chosen = _check.choice("name", name, (*names, "walls"))
+        pair, sign = self._pair(name) if name not in names else ("", 0)
+        pairs = tuple(
+            column.removeprefix("impulse:") for column in self.history if column.startswith("impulse:")
+        )
+        chosen = _check.choice(
+            "name", pair or name, (*names, *(one for one in pairs if one not in names), "walls")
+        )
         span = None if window is None else _check.number("window", window, low=0, low_open=True, unit="s")
         history = self.history
         time = history["time"]
         if len(time) < 2:
             raise ValueError(f"name = {chosen!r}: has no force yet; the history must have recorded a step")
-        impulse = history[f"impulse:{chosen}" if chosen in names else "wall_impulse"]
+        impulse = history["wall_impulse" if chosen == "walls" else f"impulse:{chosen}"] * (sign or 1)
         first = len(time) - 2
         if span is not None:
             first = max(0, min(first, int(np.searchsorted(time, time[-1] - span * (1 - 1e-9), "right")) - 1))
         return np.asarray(impulse[first + 1 :].sum(axis=0) / (time[-1] - time[first]))
+
+    def _pair(self, name: object) -> tuple[str, int]:
+        """The pair of bodies ``A|B`` as the history names it, and the sign of its impulses there."""
+        if not (isinstance(name, str) and self._scene._touches):
+            return "", 0
+        return column_of(name, self._scene._layers())
 
     @_check.options
     def compute(self, name: str) -> FloatArray:

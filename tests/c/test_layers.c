@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: base/device.c base/exact.c base/memory.c contact/collider.c contact/contacts.c contact/exposed.c
- *   contact/lattice.c contact/motion.c contact/rules.c contact/shape.c mpm/kernels/collide.c mpm/kernels/grid_pass.c
- *   mpm/memory/block_map.c mpm/memory/grid.c mpm/memory/images.c */
+ *   contact/lattice.c contact/layers.c contact/motion.c contact/rules.c contact/shape.c mpm/kernels/collide.c
+ *   mpm/kernels/grid_pass.c mpm/memory/block_map.c mpm/memory/grid.c mpm/memory/images.c */
 /* variants: -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA=scalar -DMPM_ISA_SCALAR */
 /* Groups of two layers around one place, at a mirror: each layer has blocks, sums, images and velocities of its own. */
 #include "check.h"

@@ -5,7 +5,7 @@
  *     sum         m, p = sum of the tasks' copies, in task order        grid_velocity.h
  *     velocity    v^n = p/m, in split schemes (scheme.h)
  *     forces      v = (p + dt f)/m + dt g
- *     pairs       contact between the layers of a place: none acts yet
+ *     pairs       contact between the layers of a place                 grid_pairs.h
  *     colliders   all contacts of a node at once                        grid_contact.h
  *     walls
  *     holds       nodes of held regions                                 grid_holds.h
@@ -18,6 +18,7 @@
 #include "mpm/kernels/grid_contact.h"
 #include "mpm/kernels/grid_filter.h"
 #include "mpm/kernels/grid_holds.h"
+#include "mpm/kernels/grid_pairs.h"
 #include "mpm/kernels/grid_report.h"
 #include "mpm/kernels/grid_velocity.h"
 
@@ -48,14 +49,15 @@ INLINE double touch_block(const mpm_grid_pass *pass, ptrdiff_t b)
     return collider_speed;
 }
 
-/* The stages behind the sums, for `count` blocks of one place. */
-INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrdiff_t count)
+/* The stages behind the sums, for `count` blocks of one place; `place`: where several layers may touch, else NULL. */
+INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrdiff_t count, const mpm_place *place)
 {
     for (ptrdiff_t b = first; b < first + count; b++) {
         find_velocities_before(pass, b);
         apply_forces(pass, b);
     }
-    /* Pairs of layers belong here. */
+    if (place && pass->layers)
+        meet(pass, place);
     for (ptrdiff_t b = first; b < first + count; b++) {
         if (pass->stage == MPM_GRID_FREE)
             end_free_block(pass, b);
@@ -69,7 +71,9 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     pass->reports[b] = (mpm_block_report){0};
     sum_block(pass, b);
     if (!pass->grid->blocks[b].waits)
-        advance_place(pass, b, 1);
+        advance_place(pass, b, 1, NULL);
+    else if (pass->layers && pass->grid->shared_copy_count)
+        sum_moments(pass->grid, b);
 }
 
 /* After a solve, the reports of the pass hold the impulse of the walls and the speed of the near colliders. */
@@ -94,7 +98,7 @@ void MPM_KERNEL(grid_pass_place)(const mpm_grid_pass *pass, ptrdiff_t k)
 {
     const mpm_place place = pass->grid->places[k];
     if (pass->stage != MPM_GRID_FILTER) {
-        advance_place(pass, place.first, place.count);
+        advance_place(pass, place.first, place.count, place.count > 1 ? &place : NULL);
         return;
     }
     for (ptrdiff_t b = place.first; b < place.first + place.count; b++)

@@ -33,6 +33,7 @@
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
     X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* sums over the particles of rigid bodies; writes none */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
+    X(MPM_MOMENTS, moments, contact, contact)         /* after P2G: moments of the volume, where layers meet */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
@@ -90,6 +91,12 @@ typedef struct mpm_block_report {
     double impulse[3];        /* of the walls: sum of m (v after - v before) [N s] */
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
+
+/** What two layers did to each other at one place. */
+typedef struct mpm_layer_book {
+    double impulse[3]; /* of the first on the second [N s] */
+    double friction_work, adhesion_work; /* taken from the kinetic energy [J] */
+} mpm_layer_book;
 
 /** A sum in twice the precision: `low` gathers what rounding takes from `high`. A body finds its velocity anew in every
  *  step, as a sum over a sum, so their rounding, always the same, would add up. */
@@ -243,6 +250,8 @@ typedef struct mpm_grid_pass {
     size_t loads;
     double (*hold_impulses)[3]; /* [block][load]: of held regions [N s] */
     mpm_block_report *reports; /* per block */
+    const struct mpm_layers *layers; /* how bodies touch (contact/layers.h); NULL: they do not */
+    mpm_layer_book *pair_books; /* as mpm_place.first_pair numbers them */
 } mpm_grid_pass;
 
 /** Marks nodes that regions hold, from the shares of `regions` of them, from `first` on, in the mass of the nodes. */

@@ -65,6 +65,10 @@ INLINE unsigned faces_that_hold(const int64_t at[DIM], const mpm_wall walls[6], 
 INLINE void sum_copies(real *node, const mpm_grid *grid, const mpm_node_block *block, const real *copies)
 {
     const int32_t *list = grid->copy_list + block->first_copy, *next = list + block->copies;
+    if (!block->copies) { /* it holds images of nodes of its layer, and no group touches it */
+        memset(node, 0, 4 * MPM_BLOCK_NODES * sizeof(real));
+        return;
+    }
     const int32_t next_copies = block + 1 < grid->blocks + grid->block_count ? block[1].copies : 0;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += WIDTH) {
         for (int32_t c = 0; c < next_copies; c++)

@@ -198,6 +198,7 @@ static mpm_status sort_groups(struct plan *plan, const struct feed *feeds, size_
             rank[order[i].found] = (int32_t)i;
             memcpy(plan->groups[i].block, order[i].key.block, sizeof plan->groups[i].block);
             plan->groups[i].material = order[i].key.kind;
+            plan->groups[i].layer = plan->request->layers[order[i].key.kind];
         }
         /* a counting sort, filled backwards from the end of every group's feeds */
         for (size_t i = 0; i < feed_count; i++)

@@ -46,6 +46,7 @@ typedef struct mpm_binning {
     mpm_binning_locate locate;
     const mpm_placement *placements; /* ascending in `slot` */
     size_t placement_count;
+    const int32_t *layers; /* of the groups, by material */
     bool drop_massless; /* particles of mass 0 leave */
     bool mid_step;      /* between grid pass and gather: the new grid takes over the velocities of nodes; v and C are
                          * not moved, because the gather computes them anew */

@@ -32,10 +32,31 @@ static int is_touched(const mpm_group *group, int dim, int k)
     return 1;
 }
 
+/* Adds blocks for the images of nodes, so that layers which meet at one image meet at all of them. */
+static mpm_status add_images(mpm_block_map *map, const mpm_symmetry symmetry[3], int dim)
+{
+    const size_t count = map->count;
+    for (size_t b = 0; b < count; b++) {
+        const mpm_block_key key = map->keys[b];
+        int32_t along[3][MPM_IMAGE_BLOCKS] = {{0}};
+        int images[3] = {1, 1, 1};
+        for (int axis = 0; axis < dim; axis++)
+            images[axis] = mpm_images_along(&symmetry[axis], key.block[axis], mpm_block_side(dim), along[axis]);
+        for (int k = 1; k < images[0] * images[1] * images[2]; k++) {
+            const int at[3] = {k % images[0], k / images[0] % images[1], k / images[0] / images[1]};
+            const mpm_block_key image = {{along[0][at[0]], along[1][at[1]], along[2][at[2]]}, key.kind};
+            if (mpm_block_map_insert(map, image) < 0)
+                return MPM_OUT_OF_MEMORY;
+        }
+    }
+    return MPM_OK;
+}
+
 /* Finds the touched blocks, sorted by coordinates and layer, and writes their indices into the groups. */
 static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                              int dim)
+                              const mpm_symmetry symmetry[3], int dim)
 {
+    bool layered = false;
     const int neighbours = dim == 3 ? 27 : 9;
     mpm_status status = MPM_OUT_OF_MEMORY;
     mpm_block_map map = mpm_block_map_empty(allocator);
@@ -44,7 +65,8 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
         int32_t found;
     } *order = NULL; /* key first, so that mpm_block_map_compare applies */
     int32_t *rank = NULL;
-    for (size_t g = 0; g < group_count; g++)
+    for (size_t g = 0; g < group_count; g++) {
+        layered |= groups[g].layer != groups[0].layer;
         for (int k = 0; k < neighbours; k++) {
             groups[g].node_block[k] = -1;
             if (!is_touched(&groups[g], dim, k))
@@ -54,6 +76,9 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
             if (groups[g].node_block[k] < 0)
                 goto done;
         }
+    }
+    if (layered && add_images(&map, symmetry, dim))
+        goto done;
     grid->block_count = map.count;
     grid->blocks = mpm_memory_new(allocator, map.count, sizeof *grid->blocks);
     order = mpm_memory_new(allocator, map.count, sizeof *order);
@@ -179,11 +204,42 @@ static mpm_status find_places(mpm_grid *grid, const mpm_allocator *allocator)
         if (mpm_memory_grow(allocator, (void **)&grid->places, &capacity, grid->place_count, grid->place_count + 1,
                             sizeof *grid->places))
             return MPM_OUT_OF_MEMORY;
-        grid->places[grid->place_count++] = (mpm_place){(int32_t)b, (int32_t)(end - b)};
+        const size_t layers = end - b;
+        if (grid->pair_count > INT32_MAX / 2 || layers > INT16_MAX)
+            return MPM_TOO_LARGE;
+        grid->places[grid->place_count++] = (mpm_place){(int32_t)b, (int32_t)layers, (int32_t)grid->pair_count};
+        grid->pair_count += layers * (layers - 1) / 2;
         for (size_t k = b; k < end; k++)
             grid->blocks[k].waits = true;
     }
     grid->bytes += grid->place_count * sizeof *grid->places;
+    return MPM_OK;
+}
+
+/* Numbers the copies of the blocks of places with several layers, task by task. */
+static mpm_status number_shared_copies(mpm_grid *grid, const mpm_allocator *allocator)
+{
+    if (!grid->pair_count)
+        return MPM_OK;
+    grid->shared_copy = mpm_memory_new_unset(allocator, grid->copy_count, sizeof *grid->shared_copy);
+    grid->task_shared = mpm_memory_new(allocator, grid->task_count + 1, sizeof *grid->task_shared);
+    if (!grid->shared_copy || !grid->task_shared)
+        return MPM_OUT_OF_MEMORY;
+    memset(grid->shared_copy, -1, grid->copy_count * sizeof *grid->shared_copy);
+    for (size_t p = 0; p < grid->place_count; p++)
+        for (int32_t b = grid->places[p].first; b < grid->places[p].first + grid->places[p].count; b++)
+            for (int32_t c = 0; c < grid->blocks[b].copies && grid->places[p].count > 1; c++)
+                grid->shared_copy[grid->copy_list[grid->blocks[b].first_copy + c]] = 0;
+    int32_t number = 0;
+    for (size_t t = 0; t < grid->task_count; t++) {
+        grid->task_shared[t] = number;
+        for (int32_t c = grid->task_copy[t]; c < grid->task_copy[t + 1]; c++)
+            if (grid->shared_copy[c] == 0)
+                grid->shared_copy[c] = number++;
+    }
+    grid->task_shared[grid->task_count] = number;
+    grid->shared_copy_count = (size_t)number;
+    grid->bytes += (grid->copy_count + grid->task_count + 1) * sizeof *grid->shared_copy;
     return MPM_OK;
 }
 
@@ -199,13 +255,15 @@ static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned f
     const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, folds = grid->images.block_count;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         const mpm_grid_row *row = &mpm_grid_rows[f];
-        const bool wanted = fields >> f & 1, nodes = wanted && row->nodes;
+        const bool at_shared = MPM_GRID_AT_SHARED >> f & 1;
+        const bool wanted = fields >> f & 1 && !(at_shared && !grid->shared_copy_count), nodes = wanted && row->nodes;
         const bool copies = wanted && (int)row->copies == f, raw = wanted && (int)row->raw == f && folds;
+        const size_t copy_count = at_shared ? grid->shared_copy_count : grid->copy_count;
         if ((nodes && !(grid->field[f] = mpm_device_new(device, grid->block_count, block_bytes))) ||
-            (copies && !(grid->copies[f] = mpm_device_new_unset(device, grid->copy_count, block_bytes))) ||
+            (copies && !(grid->copies[f] = mpm_device_new_unset(device, copy_count, block_bytes))) ||
             (raw && !(grid->raw[f] = mpm_device_new(device, folds, block_bytes))))
             return MPM_OUT_OF_MEMORY;
-        grid->bytes += (nodes * grid->block_count + copies * grid->copy_count + raw * folds) * block_bytes;
+        grid->bytes += (nodes * grid->block_count + copies * copy_count + raw * folds) * block_bytes;
     }
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         const mpm_grid_row *row = &mpm_grid_rows[f];
@@ -223,7 +281,7 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
 {
     const mpm_allocator *allocator = &device->allocator;
     *grid = (mpm_grid){0};
-    mpm_status status = find_blocks(grid, allocator, groups, group_count, dim);
+    mpm_status status = find_blocks(grid, allocator, groups, group_count, symmetry, dim);
     if (!status)
         status = cut_tasks(grid, allocator, groups, group_count, particles);
     if (!status)
@@ -232,6 +290,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
         status = mpm_images_find(grid, allocator, symmetry, dim);
     if (!status)
         status = find_places(grid, allocator);
+    if (!status)
+        status = number_shared_copies(grid, allocator);
     if (!status)
         status = allocate_fields(grid, device, fields, real_size);
     grid->bytes += grid->images.bytes;
@@ -267,6 +327,8 @@ void mpm_grid_clear(mpm_grid *grid, mpm_device *device)
     mpm_memory_free(allocator, grid->copy_list);
     mpm_memory_free(allocator, grid->task_group);
     mpm_memory_free(allocator, grid->task_copy);
+    mpm_memory_free(allocator, grid->shared_copy);
+    mpm_memory_free(allocator, grid->task_shared);
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         mpm_device_free(device, grid->field[f]);
         if ((int)mpm_grid_rows[f].copies == f) /* otherwise they are another field's */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The grid: blocks of nodes, only where material is. Bodies of different layers have blocks of their own, which lie at
- * one place where the bodies meet; today all bodies are in layer 0. What nodes carry, grid_fields.h lists. A node is a
- * vec4: {p_x, p_y, p_z, m} while momentum is collected, {v_x, v_y, v_z, m} after the grid pass (z unused in 2-D). The
- * last axis is fastest.
+ * one place where the bodies meet. What nodes carry, grid_fields.h lists. A node is a vec4: {p_x, p_y, p_z, m} while
+ * momentum is collected, {v_x, v_y, v_z, m} after the grid pass (z unused in 2-D). The last axis is fastest.
  *
  * Sums are deterministic: groups are cut into tasks by particle counts, every task adds to private copies of the blocks
  * that it touches, and the grid pass adds the copies of a block in task order. Threads share only the list of tasks.
@@ -25,15 +24,19 @@ typedef struct mpm_node_block {
  *  are several, or one of them has images. */
 typedef struct mpm_place {
     int32_t first, count; /* range of `blocks` */
+    int32_t first_pair;   /* of its count (count - 1)/2 pairs of layers, in the order (0, 1), (0, 2), ..., (1, 2) */
 } mpm_place;
 
 typedef struct mpm_grid {
     size_t block_count, copy_count, task_count, place_count;
+    size_t shared_copy_count, pair_count;
     mpm_node_block *blocks;     /* sorted by coordinates, then by layer */
     mpm_place *places;
     int32_t *copy_list;
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
+    int32_t *shared_copy;       /* of each copy: its number among those of places with several layers; -1 elsewhere */
+    int32_t *task_shared;       /* task t owns the numbers task_shared[t] .. task_shared[t + 1]; NULL without any */
     /* Per field, as the table says, in memory of the device; NULL if it was not requested. Fields share copies and raw
      * sums. */
     void *field[MPM_GRID_FIELD_COUNT];  /* [block][MPM_BLOCK_NODES][4] */

@@ -27,7 +27,8 @@ typedef struct mpm_fold_rule {
  *          MPM_GRID_NONE where no sweep scatters it. Copies are added in the order of tasks.
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
- *          preconditioner of their solves) and `holds` (may regions be held?), which mpm/describe.c evaluates
+ *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?) and `dim`, which
+ *          mpm/describe.c evaluates
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -57,6 +58,12 @@ typedef struct mpm_fold_rule {
     /* the shares of held regions in the mass of a node; then the region that holds each component, counted from 1 */ \
     X(MPM_GRID_SHARES, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_SHARES, holds) \
     X(MPM_GRID_HOLDS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, holds) \
+    /* contact between layers: the moments of contact/layers.h, {g, W}, {s, S_xy}; in 2-D their third reals are S_xx and
+     * S_yy, which no reflection across z changes; in 3-D {S_xx, S_yy, S_zz, S_xz} and {S_yz} follow */ \
+    X(MPM_GRID_MOMENTS_0, MPM_FOLD(1, 2, 4, 0), false, MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_0, contact) \
+    X(MPM_GRID_MOMENTS_1, MPM_FOLD(1, 2, 4, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
+    X(MPM_GRID_MOMENTS_2, MPM_FOLD(0, 0, 0, 5), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
+    X(MPM_GRID_MOMENTS_3, MPM_FOLD(6, 0, 0, 0), false, MPM_GRID_MOMENTS_3, MPM_GRID_MOMENTS_3, contact && dim == 3) \
     MPM_MORE_GRID_FIELDS(X)
 
 /* A test adds rows. */
@@ -72,6 +79,13 @@ typedef enum mpm_grid_field {
 #undef MPM_GRID_ENUMERATOR
 
 _Static_assert(MPM_GRID_FIELD_COUNT <= 32, "sets of fields are bits of an unsigned");
+
+/** The fields that only blocks of places with several layers have: their copies are numbered by
+ *  mpm_grid.shared_copy. */
+enum {
+    MPM_GRID_AT_SHARED = 1 << MPM_GRID_MOMENTS_0 | 1 << MPM_GRID_MOMENTS_1 | 1 << MPM_GRID_MOMENTS_2 |
+                         1 << MPM_GRID_MOMENTS_3
+};
 
 typedef struct mpm_grid_row {
     mpm_fold_rule fold;

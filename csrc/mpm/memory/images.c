@@ -109,6 +109,25 @@ static bool trace_line(struct line *line, const mpm_symmetry *symmetry, int32_t 
     return any;
 }
 
+int mpm_images_along(const mpm_symmetry *symmetry, int32_t block, int side, int32_t blocks[MPM_IMAGE_BLOCKS])
+{
+    struct line line;
+    int count = 1;
+    blocks[0] = block;
+    if (!has_symmetry(symmetry))
+        return count;
+    trace_line(&line, symmetry, block, side);
+    for (int i = 0; i < side; i++)
+        for (int k = 0; k < line.images[i]; k++) {
+            int known = 0;
+            while (known < count && blocks[known] != line.image[i][k].block)
+                known++;
+            if (known == count && count < MPM_IMAGE_BLOCKS)
+                blocks[count++] = line.image[i][k].block;
+        }
+    return count;
+}
+
 static int compare_with_block(const void *key, const void *block)
 {
     const mpm_node_block *node_block = block;

@@ -50,6 +50,11 @@ typedef struct mpm_images {
     size_t bytes;
 } mpm_images;
 
+/** The blocks along one axis, by coordinate, that hold the images of the nodes of `block`: itself, and at most
+ *  MPM_IMAGE_BLOCKS - 1 others. Returns their number. */
+enum { MPM_IMAGE_BLOCKS = 16 };
+int mpm_images_along(const mpm_symmetry *symmetry, int32_t block, int side, int32_t blocks[MPM_IMAGE_BLOCKS]);
+
 /** Finds the images among the blocks of `grid`. Allocates nothing without a symmetry. Errors: MPM_OUT_OF_MEMORY,
  *  MPM_TOO_LARGE; mpm_images_clear frees what was allocated. */
 mpm_status mpm_images_find(struct mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3],
