@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { ROUNDS = 10, MOST_PAIRS = MPM_MOST_AT_NODE * (MPM_MOST_AT_NODE - 1) / 2 };
-static const double AGREE = 0.8;     /* cosine between the two normals from which on the slopes are trusted */
+static const double AGREE = 0.8;     /* cosine between the two normals from which on the slopes count */
 static const double RIDGE = 0.01;    /* of the discriminant: least variance over h^2 */
 static const double OPENING = 0.25;  /* cells up to which adhesion and slip hold: the error of the gap, and some more */
 static const double THIN = 1e-6;     /* share of the kernel below which a layer has no thickness */
@@ -231,7 +231,8 @@ static void discriminate(const mpm_layer_body *a, const mpm_layer_body *b, doubl
     solve(S, right, axis);
 }
 
-/* The normal from a to b; false if there is none. */
+/* The normal from a to b; false if there is none. Between both directions, that of bodies whose particles do not follow
+ * their faces is better than either. */
 static bool find_normal(const mpm_layer_body *a, const mpm_layer_body *b, double n[3])
 {
     double axis[3];
@@ -241,9 +242,10 @@ static bool find_normal(const mpm_layer_body *a, const mpm_layer_body *b, double
     discriminate(a, b, axis);
     if (!(normalize(axis) > 0))
         return has_slope;
-    if (!(has_slope && dot(n, axis) > AGREE))
-        memcpy(n, axis, sizeof axis);
-    return true;
+    const bool agree = has_slope && dot(n, axis) > AGREE;
+    for (int k = 0; k < 3; k++)
+        n[k] = agree ? n[k] + axis[k] : axis[k];
+    return normalize(n) > 0;
 }
 
 /* The share of the kernel that bodies can fill. Walls cut it only along the contact: across it, they bound bodies. */

@@ -15,6 +15,7 @@ from mpm.base._check import FloatArray, Unset
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
+from mpm.sampling.filling import fitted
 from mpm.scene.scene import Body, Scene
 from mpm.shapes import Points
 from mpm.solver.populated import Gone
@@ -117,6 +118,8 @@ def sample(
 ) -> Sampled:
     """Fill a body with particles, beside those that are present."""
     x, volume = _found(body, scene, chosen, rng, present, keep=True).whole()
+    if _fits(body, scene):
+        x, volume = fitted(body.shape, x, volume, scene.lower, chosen.dx)
     x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
     refuse_distortion(body, F)
@@ -155,10 +158,15 @@ def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator
     sampled: list[Sampled | Planned] = []
     present = 0
     for body in scene.bodies:
-        find = plan if is_uniform(body) else sample
+        find = plan if is_uniform(body) and not _fits(body, scene) else sample
         sampled.append(find(body, scene, chosen, rng, present))
         present += sampled[-1].count
     return sampled
+
+
+def _fits(body: Body, scene: Scene) -> bool:
+    """Whether its particles follow its faces, where it may touch other bodies."""
+    return scene._touches and not (isinstance(body.shape, Points) or body.material._row["rigid"])
 
 
 def _onto_mirrors(x: FloatArray, scene: Scene, chosen: numerics.Numerics) -> FloatArray:
