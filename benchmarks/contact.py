@@ -278,7 +278,7 @@ def hertz(dim: int, dtype: str) -> Iterator[Row]:
             width = np.sqrt(2.5 * (p * at**2).sum() / p.sum())
         del V
         what = f"Hertz, a = {a / h:.1f} cells: "
-        yield what + "error of the width", width / a - 1, -0.12, 0.12
+        yield what + "error of the width", width / a - 1, -0.06, 0.06
         yield what + "error of the pressure in the middle", p[at < 0.6 * h].mean() / p0 - 1, -0.12, 0.12
         yield what + "error of the force", -sim.force("block|ball", window=0.1)[-1] / -P - 1, -0.02, 0.02
 

@@ -307,7 +307,7 @@ def test_particles_follow_faces_that_cut_cells(dim):
         p = mpm.Simulation(scene, dx=h).particles
         return np.array(p.x), np.array(p.volume)
 
-    (x, V), (x0, V0) = made("separate"), made("bonded")
+    (x, V), (x0, _) = made("separate"), made("bonded")
     assert len(x) == len(x0) and V.sum() == pytest.approx(0.33**dim, rel=1e-12)
     assert 0.2 < V.min() / (h / 2) ** dim and V.max() / (h / 2) ** dim < 3
     if dim == 3:

@@ -131,64 +131,88 @@ def fitted(shape: Shape, x: Floats, volume: Floats, lower: Floats, dx: float) ->
     x, volume : (n, d), (n,)
         As given where no cell is cut.
     """
-    distance, slack = distance_to(shape, dx)
-    d = x.shape[1]
-    offsets = np.array(list(itertools.product((-1, 0, 1), repeat=d)))
-    own = np.floor((x - lower) / dx).astype(np.int64)
-    first = own.min(axis=0) - 2
-    extent = tuple((own.max(axis=0) - first + 3).tolist())
-    place = np.ravel_multi_index(tuple((own - first).T), extent)
-    order = np.argsort(place, kind="stable")
-    occupied, begin, count = np.unique(place[order], return_index=True, return_counts=True)
-    around = np.stack(np.unravel_index(occupied, extent), axis=1)[:, None] + offsets
-    known = np.unique(np.ravel_multi_index(tuple(np.moveaxis(around, 2, 0)), extent))
-    cells = np.stack(np.unravel_index(known, extent), axis=1)
-    middle = lower + (cells + first + 0.5) * dx
-    near = np.abs(distance(middle)[0]) <= 0.5 * np.sqrt(d) * dx * slack * (1 + SAME)
-    members = np.full((len(occupied) + 1, int(count.max())), -1)
-    for k in range(members.shape[1]):
-        some = count > k
-        members[:-1][some, k] = order[begin[some] + k]
-    part, moment = np.zeros(len(x)), np.zeros_like(x)
-    n = MIDDLES[d]
-    sub = ((np.stack(np.unravel_index(np.arange(n**d), (n,) * d), axis=1) + 0.5) / n - 0.5) * dx
-    has = np.isin(known, occupied, assume_unique=True)
-    for lone in (False, True):
-        chosen = np.flatnonzero(near & (has ^ lone))
-        reach = offsets if lone else np.zeros((1, d), dtype=np.int64)
-        pieces = 1 + len(chosen) * len(sub) * len(reach) * members.shape[1] // (1 << 22)
-        for some in np.array_split(chosen, pieces):
-            at = middle[some, None] + sub
-            phi, normal = distance(at.reshape(-1, d))
-            filled = share_inside(phi, normal, dx / n).reshape(-1, len(sub))
-            some, at, filled = (values[filled.any(axis=1)] for values in (some, at, filled))
-            if not len(some):
-                continue
-            key = np.ravel_multi_index(
-                tuple(np.moveaxis(cells[some, None] + reach, 2, 0)), extent, mode="clip"
-            )
-            index = np.minimum(np.searchsorted(occupied, key), len(occupied) - 1)
-            index = np.where(occupied[index] == key, index, len(occupied))
-            heirs = members[index].reshape(len(some), -1)
-            apart = ((at[:, :, None] - x[heirs][:, None]) ** 2).sum(axis=3)
-            apart[np.broadcast_to((heirs < 0)[:, None], apart.shape)] = np.inf
-            best = np.argmin(apart, axis=2)
-            takes = (filled > 0) & np.isfinite(np.take_along_axis(apart, best[:, :, None], 2)[:, :, 0])
-            heir = np.take_along_axis(heirs, best, 1)[takes]
-            part += np.bincount(heir, filled[takes], minlength=len(x))
-            for a in range(d):
-                moment[:, a] += np.bincount(heir, filled[takes] * at[:, :, a][takes], minlength=len(x))
-    whole = part > 0  # the others are in cells that the shape fills
-    inner = (
-        ~near[np.searchsorted(known, place)] & whole
-    )  # beside cells without particles: all of their own part, too
-    each = np.where(inner, n**d / count[np.searchsorted(occupied, place)], 0.0)
-    part, moment = part + each, moment + each[:, None] * x
-    moved = np.where(whole[:, None], moment / np.maximum(part, 1e-300)[:, None], x)
-    moved = np.where(np.abs(moved - x).max(axis=1, keepdims=True) < SAME * dx, x, moved)
-    sized = np.where(whole, part * (dx / n) ** d, volume)
+    parts = _Parts(shape, x, lower, dx)
+    share, moment = parts.of_cells_with_particles()
+    lone_share, lone_moment = parts.of_lone_cells()
+    full = ~parts.cut & (lone_share > 0)  # in cells that the shape fills, beside cells without particles
+    share += lone_share + np.where(full, 1 / parts.together, 0)
+    moment += lone_moment + np.where(full, 1 / parts.together, 0)[:, None] * x
+    moves = share > 0
+    middle = np.where(moves[:, None], moment / np.where(moves, share, 1)[:, None], x)
+    middle = np.where(np.abs(middle - x).max(axis=1, keepdims=True) < SAME * dx, x, middle)
+    sized = np.where(moves, share * dx ** x.shape[1], volume)
     sized = np.where(np.abs(sized / volume - 1) <= SAME, volume, sized)
     changed = sized != volume
     if changed.any():
         sized[changed] *= volume[changed].sum() / sized[changed].sum()
-    return moved, sized
+    return middle, sized
+
+
+class _Parts:
+    """The parts of the cells that a shape cuts, each of its nearest particle."""
+
+    def __init__(self, shape: Shape, x: Floats, lower: Floats, dx: float) -> None:
+        self._distance, slack = distance_to(shape, dx)
+        self._x, self._dx = x, dx
+        d = x.shape[1]
+        self._offsets = np.array(list(itertools.product((-1, 0, 1), repeat=d)))
+        own = np.floor((x - lower) / dx).astype(np.int64)
+        first = own.min(axis=0) - 2
+        self._extent = tuple((own.max(axis=0) - first + 3).tolist())
+        place = np.ravel_multi_index(tuple((own - first).T), self._extent)
+        order = np.argsort(place, kind="stable")
+        self._occupied, begin, count = np.unique(place[order], return_index=True, return_counts=True)
+        # Particles by cell; one more cell, of none, stands for all without particles.
+        self._members = np.full((len(self._occupied) + 1, int(count.max())), -1)
+        for k in range(int(count.max())):
+            self._members[:-1][count > k, k] = order[begin[count > k] + k]
+        around = np.stack(np.unravel_index(self._occupied, self._extent), axis=1)[:, None] + self._offsets
+        known = np.unique(np.ravel_multi_index(tuple(np.moveaxis(around, 2, 0)), self._extent))
+        self._cells = np.stack(np.unravel_index(known, self._extent), axis=1)
+        self._middle = lower + (self._cells + first + 0.5) * dx
+        near = np.abs(self._distance(self._middle)[0]) <= 0.5 * np.sqrt(d) * dx * slack * (1 + SAME)
+        has = np.isin(known, self._occupied, assume_unique=True)
+        self._with, self._lone = np.flatnonzero(near & has), np.flatnonzero(near & ~has)
+        self._n = MIDDLES[d]
+        index = np.stack(np.unravel_index(np.arange(self._n**d), (self._n,) * d), axis=1)
+        self._sub = ((index + 0.5) / self._n - 0.5) * dx
+        self.cut = near[np.searchsorted(known, place)]  # (n,): is the particle in such a cell?
+        self.together = count[np.searchsorted(self._occupied, place)]  # (n,): particles in its cell
+
+    def of_cells_with_particles(self) -> tuple[Floats, Floats]:
+        """Cells' volumes (n,) that particles get from their own cell, and their first moments (n, d) [m]."""
+        return self._handed(self._with, np.zeros((1, self._x.shape[1]), dtype=np.int64))
+
+    def of_lone_cells(self) -> tuple[Floats, Floats]:
+        """The same from cells without particles around."""
+        return self._handed(self._lone, self._offsets)
+
+    def _handed(self, cells: Counts, reach: Counts) -> tuple[Floats, Floats]:
+        share, moment = np.zeros(len(self._x)), np.zeros_like(self._x)
+        work = len(self._sub) * len(reach) * self._members.shape[1]
+        for some in np.array_split(cells, 1 + len(cells) * work // (1 << 22)):
+            at = self._middle[some, None] + self._sub
+            phi, normal = self._distance(at.reshape(-1, at.shape[2]))
+            filled = share_inside(phi, normal, self._dx / self._n).reshape(len(some), len(self._sub))
+            there = filled.any(axis=1)
+            if there.any():
+                self._hand(some[there], at[there], filled[there] / len(self._sub), reach, share, moment)
+        return share, moment
+
+    def _hand(
+        self, cells: Counts, at: Floats, filled: Floats, reach: Counts, share: Floats, moment: Floats
+    ) -> None:
+        """Give the filled parts (m, s) of sub-cells around `at` (m, s, d) to the nearest particles."""
+        around = np.moveaxis(self._cells[cells][:, None] + reach, 2, 0)
+        key = np.ravel_multi_index(tuple(around), self._extent, mode="clip")
+        index = np.minimum(np.searchsorted(self._occupied, key), len(self._occupied) - 1)
+        index = np.where(self._occupied[index] == key, index, len(self._occupied))
+        heirs = self._members[index].reshape(len(cells), -1)
+        apart = ((at[:, :, None] - self._x[heirs][:, None]) ** 2).sum(axis=3)
+        apart = np.where((heirs < 0)[:, None], np.inf, apart)
+        best = np.argmin(apart, axis=2)
+        takes = (filled > 0) & np.any(heirs >= 0, axis=1, keepdims=True)
+        heir = np.take_along_axis(heirs, best, 1)[takes]
+        share += np.bincount(heir, filled[takes], minlength=len(share))
+        for a in range(at.shape[2]):
+            moment[:, a] += np.bincount(heir, filled[takes] * at[:, :, a][takes], minlength=len(share))
