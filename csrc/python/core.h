@@ -25,6 +25,23 @@ mpm_python_core *mpm_python_core_new(PyTypeObject *type);
 int mpm_python_core_traverse(PyObject *self, visitproc visit, void *arg);
 void mpm_python_core_dealloc(PyObject *self);
 
+/** The type of a method, from its constructor and its table `methods`. */
+#define MPM_PYTHON_METHOD(method, title, text) \
+    static PyType_Slot slots[] = { \
+        {Py_tp_doc, text}, \
+        {Py_tp_new, method##_new}, \
+        {Py_tp_traverse, mpm_python_core_traverse}, \
+        {Py_tp_dealloc, mpm_python_core_dealloc}, \
+        {Py_tp_methods, methods}, \
+        {0, NULL}, \
+    }; \
+    PyType_Spec mpm_python_##method##_spec = { \
+        .name = "mpm._core." title, \
+        .basicsize = sizeof(mpm_python_core), \
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, \
+        .slots = slots, \
+    }
+
 /** Begins a call: the object itself, or NULL with an exception while another thread runs it. All that may run Python
  *  code comes before it, because that code may begin a run: what reads arguments, their buffers included, and what
  *  makes containers, which may collect garbage. */

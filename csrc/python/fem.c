@@ -205,18 +205,4 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_doc, "Finite elements in the C core. Private: use mpm.fem.Simulation."},
-    {Py_tp_new, fem_new},
-    {Py_tp_traverse, mpm_python_core_traverse},
-    {Py_tp_dealloc, mpm_python_core_dealloc},
-    {Py_tp_methods, methods},
-    {0, NULL},
-};
-
-PyType_Spec mpm_python_fem_spec = {
-    .name = "mpm._core.FEM",
-    .basicsize = sizeof(mpm_python_core),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+MPM_PYTHON_METHOD(fem, "FEM", "Finite elements in the C core. Private: use mpm.fem.Simulation.");

@@ -315,18 +315,4 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_doc, "A simulation in the C core. Private: use mpm.Simulation."},
-    {Py_tp_new, simulation_new},
-    {Py_tp_traverse, mpm_python_core_traverse},
-    {Py_tp_dealloc, mpm_python_core_dealloc},
-    {Py_tp_methods, methods},
-    {0, NULL},
-};
-
-PyType_Spec mpm_python_simulation_spec = {
-    .name = "mpm._core.Simulation",
-    .basicsize = sizeof(mpm_python_core),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+MPM_PYTHON_METHOD(simulation, "Simulation", "A simulation in the C core. Private: use mpm.Simulation.");
