@@ -326,7 +326,7 @@ def test_the_viewer_shows_surfaces_of_bodies(tmp_path):
         True,
     ]
     flat = Browser(mpm.gallery.get("jelly").simulation(scale=0.25))
-    assert not flat.state["surfaceOffered"] and "needs a 3-D scene" in flat.ask("surface", on=True)[0]
+    assert not flat.state["surfaceOffered"] and "need a 3-D scene" in flat.ask("surface", on=True)[0]
 
 
 def unfolded(code):

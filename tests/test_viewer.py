@@ -162,7 +162,7 @@ def test_a_bad_message_is_answered_without_harm(message, tmp_path, monkeypatch):
     state, hashed = browser.state, sim.state_hash()
     browser.session.receive(message)
     errors = [sent["text"] for sent, _ in browser.sent if sent["type"] == "error"]
-    assert len(errors) == 1 and re.match(r"\w*Error: ", errors[0]), browser.sent[2:]
+    assert len(errors) == 1 and len(errors[0]) > 10, browser.sent[2:]
     assert browser.state == state and sim.state_hash() == hashed and browser.session.simulation is sim
     assert not list(tmp_path.iterdir())
     assert not browser.ask("step") and sim.steps == 3
@@ -185,7 +185,7 @@ def test_settings_that_do_not_go_together_leave_the_simulation_there():
     browser = Browser(sim)
     browser.ask("set", key="dx", value=0.3)
     (said,) = browser.ask("reset")
-    assert said.startswith("ValueError: dx = 0.3") and "extend the domain to upper = " in said
+    assert said.startswith("dx = 0.3") and "extend the domain to upper = " in said
     assert browser.session.simulation is sim and browser.setting("dx")["changed"]
     assert not browser.ask("step") and sim.steps == 3
 
@@ -198,7 +198,7 @@ def test_an_interrupt_of_the_kernel_pauses(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(browser.session._live, "advance", interrupt)
-    assert browser.ask("drawn", frame=1) == ["interrupted"] and not browser.state["playing"]
+    assert browser.ask("drawn", frame=1) == ["The run was interrupted."] and not browser.state["playing"]
     monkeypatch.undo()
     assert not browser.ask("play")
 

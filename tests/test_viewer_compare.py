@@ -51,7 +51,7 @@ def test_reset_begins_anew_and_the_simulation_comes_back():
     browser.draw()
     runs = browser.session._compared.runs
     assert [run.steps for run in runs] == [0, 0, 0] and all(run.scene.gravity[1] == -1 for run in runs)
-    assert "a comparison is shown" in browser.ask("record", path="a.vtkhdf", fps=60)[0]
+    assert "shows a comparison" in browser.ask("record", path="a.vtkhdf", fps=60)[0]
     assert not browser.ask("simulation")
     browser.draw()
     assert browser.state["comparison"] is None and len(browser.frame["runs"]) == 1

@@ -49,7 +49,7 @@ def test_a_browser_reads_and_writes_below_the_folder_only(kept, path):
     named = str(outside / "a.vtkhdf") if path == "ABSOLUTE" else path
     for kind, options in (("record", {"fps": 60}), ("load", {})):
         (said,) = browser.ask(kind, path=named, **options)
-        assert said.startswith(("ValueError: path", "ValueError: embedded null")), said
+        assert said.startswith(("path", "embedded null")), said
         assert "not exist" not in said  # whether there is something is not told
     assert browser.session._recording is None and browser.session.replay is None
     assert (sorted(place.name for place in outside.iterdir()), (outside / "a.vtkhdf").read_bytes()) == before

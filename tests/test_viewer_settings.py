@@ -244,7 +244,7 @@ def test_what_was_recorded_can_be_looked_at_again(recorded):
             assert browser.frame["point"][0][1] == again.totals["kinetic"][index]
     assert browser.state["linesOffered"] == ["particles"]
     assert "seek" not in browser.ask("seek", index=n)[0] and browser.frame["index"] == 0
-    assert "go back to the simulation" in browser.ask("record", path="b.vtkhdf", fps=60)[0]
+    assert "press Simulation" in browser.ask("record", path="b.vtkhdf", fps=60)[0]
     assert browser.session.replay is not None
     assert not browser.ask("simulation") and browser.session.replay is None
     browser.draw()

@@ -133,8 +133,8 @@ class Entry:
         scene : Scene, optional
             What `scene` returned, if other physics than the usual are wanted.
         scale : float
-            Divides `dx`, of the other methods `spacing`: 2 has half the cell size. dx is the nearest one whose cells
-            fit the domain.
+            Divides `dx`, of the other methods `spacing`: 2 has half the cell size. `dx` is then rounded so that whole
+            cells fill the domain.
         **numerics
             Any keyword of `mpm.Simulation`, `mpm.sph.Simulation` or `mpm.fem.Simulation`; overrides the entry's own.
         """

@@ -34,8 +34,8 @@ class Comparison {
     const labels = state.comparison ? state.comparison.labels : [];
     this.end.disabled = !state.comparison;
     this.differences.textContent = state.comparison
-      ? `The runs differ in ${state.comparison.name.replaceAll("_", " ")} alone; everything else is as in the settings.`
-      : "One clock and one picture for all: settings of the domain and of the run are the same for all runs. Reset with other values to change them.";
+      ? `The runs differ only in ${state.comparison.name.replaceAll("_", " ")}.`
+      : "All runs share the domain, the clock and the picture.";
     this.names.hidden = !labels.length;
     this.names.replaceChildren(...labels.map((text) => {
       const field = document.createElement("div"), name = document.createElement("span");
@@ -78,7 +78,7 @@ class Comparison {
     const texts = [...this.values.children].map((field) => field.value.trim()).filter((text) => text);
     const numbers = this.values.querySelector("input") !== null;
     const values = texts.map((text) => (numbers && Number.isFinite(Number(text)) ? Number(text) : text));
-    if (values.length < 2) return this.fail("Two to four values can be compared.");
+    if (values.length < 2) return this.fail("Enter two to four values to compare.");
     return this.send("compare", { key: this.list.value, values });
   }
 }

@@ -127,7 +127,7 @@ class Eye {
   // Hides what lies on one side of a plane across an axis.
   cut() {
     const [axis, side] = this.axis.value, { lower } = this.picture.state.domain;
-    this.depth.disabled = axis === undefined;
+    this.depth.disabled = this.depth.hidden = axis === undefined;
     this.picture.cut = null;
     if (axis !== undefined) {
       const at = lower[axis] + (Number(this.depth.value) / 100) * this.picture.extent[axis];

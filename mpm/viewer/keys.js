@@ -2,21 +2,21 @@
 
 const KEYS = [
   ["space", "play or pause"],
-  ["← →", "one frame back or on; at the end of a run the next one is computed"],
-  ["home, end", "the first frame, the last"],
-  ["R", "reset"],
-  ["1 … 9", "colour by the first to ninth quantity"],
-  ["F", "full screen, and back"],
-  ["X, Y, Z", "in 3-D: see from the right, the front, the top"],
+  ["← →", "previous or next frame; at the end of a run, → computes the next one"],
+  ["home, end", "first or last frame"],
+  ["R", "reset the run"],
+  ["1 … 9", "colour by the first to the ninth quantity"],
+  ["F", "full screen on or off"],
+  ["X, Y, Z", "in 3-D: view from the right, the front or the top"],
   ["?", "show or hide this list"],
-  ["escape", "close this list; release the particle"],
+  ["escape", "close this list; stop following the particle"],
 ];
 const MOUSE = [
-  ["point", "the values of a particle"],
-  ["click", "keep its values in view, or release it"],
-  ["drag", "turn; shift in 2-D or with the shift key"],
+  ["hover", "show the values of a particle"],
+  ["click", "follow the particle, or stop following it"],
+  ["drag", "turn; move in 2-D or with the shift key"],
   ["wheel", "zoom"],
-  ["double click", "see the whole domain again"],
+  ["double click", "show the whole domain"],
 ];
 
 // What a key stands for: the name of an action and its number, or null where it belongs to a control or to the browser.

@@ -15,19 +15,19 @@ const SPEEDS = [["0.1", "× 0.1"], ["0.25", "× ¼"], ["0.5", "× ½"], ["1", "�
 const PLAYBAR = `
 <div class="mpm-playbar" data-part="playbar">
   <button data-part="first" aria-label="First" title="First frame (Home)">${icon("first")}</button>
-  <button data-part="back" aria-label="Back" title="One frame back (←)">${icon("back")}</button>
+  <button data-part="back" aria-label="Back" title="Previous frame (←)">${icon("back")}</button>
   <button data-part="play" class="mpm-main" aria-label="Play" title="Play (space)">${icon("play")}</button>
   <button data-part="pause" class="mpm-main" aria-label="Pause" title="Pause (space)" hidden>${icon("pause")}</button>
-  <button data-part="forward" aria-label="Forward" title="One frame on; at the end of a run it is computed (→)">${icon("forward")}</button>
-  <button data-part="last" aria-label="Last" title="Last frame; of a run, its present (End)">${icon("last")}</button>
+  <button data-part="forward" aria-label="Forward" title="Next frame; at the end of a run, compute it (→)">${icon("forward")}</button>
+  <button data-part="last" aria-label="Last" title="Last frame: the present state of a run (End)">${icon("last")}</button>
   <input data-part="timeline" type="range" min="0" value="0" aria-label="Timeline">
   <label title="Frame">
     <input data-part="frame" inputmode="numeric" aria-label="Frame" spellcheck="false"><span data-part="frames"></span>
   </label><i></i>
-  <label title="Time: the nearest frame is shown">t <input data-part="time" inputmode="decimal" aria-label="Time" spellcheck="false"> s</label>
+  <label title="Time: shows the nearest frame">t <input data-part="time" inputmode="decimal" aria-label="Time" spellcheck="false"> s</label>
   <label><select data-part="speed" aria-label="Speed" title="Speed">${SPEEDS.map(([value, text]) =>
     `<option value="${value}">${text}</option>`).join("")}</select></label>
-  <label class="mpm-tick" title="After the last frame, go on with the first"><input data-part="loop" type="checkbox"> Loop</label>
+  <label class="mpm-tick" title="Start again after the last frame"><input data-part="loop" type="checkbox"> Loop</label>
 </div>`;
 
 class Playbar {

@@ -234,9 +234,7 @@ class Session:
         """Show particles in space as closed surfaces."""
         wanted = _check.flag("on", on)
         if wanted and not shells.offered(self._source.now):
-            raise ValueError(
-                "on = True: needs a 3-D scene of particles and the extra `surface` (pysplashsurf)"
-            )
+            raise ValueError("surfaces need a 3-D scene of particles and the extra `surface` (pysplashsurf)")
         self._surface = wanted
         self._state_due = self._frame_due = True
 
@@ -274,11 +272,13 @@ class Session:
 
     def _on_record(self, path: object, fps: object) -> None:
         if self._recording is not None:
-            raise ValueError(f"{self._named(self._recording.path)} is being recorded: stop it first")
+            raise ValueError(
+                f"{self._named(self._recording.path)} is being recorded: stop that recording first"
+            )
         if self._recorded is not None:
-            raise ValueError("a replay is shown: go back to the simulation to record it")
+            raise ValueError("the viewer shows a recording: press Simulation to record the run")
         if self._compared is not None:
-            raise ValueError("a comparison is shown: go back to the simulation to record it")
+            raise ValueError("the viewer shows a comparison: press End to record the run")
         fields = ["v"]
         if self._color not in (*LASTING, *derived.computable(("v", *LASTING))):
             fields.append(self._color)
@@ -307,7 +307,7 @@ class Session:
     def _on_compare(self, key: object, values: object) -> None:
         """Show a run for each of some values of a setting, side by side; the simulation waits."""
         if self._live is None:
-            raise ValueError("there is only a replay")
+            raise ValueError("this viewer shows a recording and has no simulation")
         setting, checked = compared.check(self._settings, key, values)
         self._on_pause()
         self._compare(setting, checked)
@@ -315,14 +315,14 @@ class Session:
     def _on_simulation(self) -> None:
         """Leave the replay or the comparison."""
         if self._live is None:
-            raise ValueError("there is only a replay")
+            raise ValueError("this viewer shows a recording and has no simulation")
         self._on_pause()
         self._leave_replay()
         self._begin_source(self._color)
 
     def _on_scene(self, name: object) -> None:
         if self._gallery is None:
-            raise ValueError("name: this viewer has no list of scenes")
+            raise ValueError("this viewer was opened without the gallery: it offers no scenes")
         entry = self._gallery.get(name)
         self._on_pause()
         self._replace(entry.solver(self._method if self._method in entry.methods else "mpm"))
@@ -385,7 +385,7 @@ class Session:
     @property
     def _running(self) -> Running:
         if self._live is None:
-            raise ValueError("there is only a replay, and no simulation")
+            raise ValueError("this viewer shows a recording and has no simulation")
         return self._live.simulation
 
     def _guarded(self, action: Callable[[], None]) -> None:
@@ -394,7 +394,9 @@ class Session:
             action()
         except KeyboardInterrupt:
             self._playing = False
-            self._fail("interrupted")
+            self._fail("The run was interrupted.")
+        except (ValueError, TypeError) as error:  # of what was asked for: the sentence is enough
+            self._fail(str(error))
         except Exception as error:  # of any kind: only the browser can report it
             self._fail(f"{type(error).__name__}: {error}")
 

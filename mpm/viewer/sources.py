@@ -210,7 +210,11 @@ class Recorded:
     def summary(self) -> str:
         """What the file says of its simulation; may be empty."""
         said = getattr(self.replay, "description", {}).get("summary", "")
-        return said[:SUMMARY_MAX] if isinstance(said, str) else ""
+        if not isinstance(said, str):
+            return ""
+        if said.startswith("<") and said.endswith(">"):  # a repr, without the name of its class
+            said = said[1:-1].partition(" ")[2]
+        return said[:SUMMARY_MAX]
 
     @property
     def count(self) -> int:

@@ -11,11 +11,11 @@ const MARKUP = `
 <main>
   <div class="mpm-bar">
     <button data-send="step" title="One time step">Step</button>
-    <button data-send="reset" title="Begin anew with the settings as they are shown (R)">Reset</button>
+    <button data-send="reset" title="Start a new run with the settings shown (R)">Reset</button>
     <span class="mpm-gap"></span>
     <label>Colour <select data-send="color" aria-label="Colour"></select></label>
     <button data-part="shot" title="Save the picture as png">Picture</button>
-    <button data-part="movie" title="Save what is drawn from now on as a movie; again: end it">Movie</button>
+    <button data-part="movie" title="Record the picture as a movie from now on; press again to end">Movie</button>
     <button data-part="full" title="Full screen (F)" >Full</button>
     <button data-part="help" title="Keys (?)" aria-label="Keys">?</button>
   </div>
@@ -33,7 +33,6 @@ const MARKUP = `
   <div class="mpm-bar mpm-ticks">
     <label data-lines="particles"><input type="checkbox"> Particle velocities</label>
     <label data-lines="grid"><input type="checkbox"> Grid velocities</label>
-    <label data-part="surfaced"><input type="checkbox"> Surface</label>
     <span class="mpm-gap"></span>
     <label>Map <select data-send="palette" aria-label="Colour map"></select></label>
     <label>from <input data-part="low" placeholder="auto" inputmode="decimal" aria-label="Lower limit"></label>
@@ -42,7 +41,8 @@ const MARKUP = `
   <div class="mpm-bar mpm-ticks" data-part="eye" hidden>
     <label>View <select data-part="views" aria-label="View"></select></label>
     <label title="What is nearer looks larger"><input data-part="deep" type="checkbox"> Perspective</label>
-    <button data-part="whole" title="See the whole domain again (double click)">Whole</button>
+    <label data-part="surfaced"><input type="checkbox"> Surface</label>
+    <button data-part="whole" title="Show the whole domain (double click)">Whole</button>
     <span class="mpm-gap"></span>
     <label>Hide <select data-part="cut" aria-label="Hide"></select></label>
     <input data-part="depth" type="range" min="0" max="100" value="50" aria-label="Plane" disabled>
@@ -68,7 +68,7 @@ const MARKUP = `
   <section data-part="record">
     <h4>Record</h4>
     <label>File <input data-part="path" spellcheck="false"></label>
-    <label title="A frame is kept for every such span of the time t below the picture, however long it takes to compute">Frames per second of simulated time <input data-part="fps" type="number" min="0" step="any" aria-label="Frames per second"></label>
+    <label title="The recording keeps this many frames per second of the time t below the picture, however long they take to compute">Frames per second of simulated time <input data-part="fps" type="number" min="0" step="any" aria-label="Frames per second"></label>
     <div class="mpm-row"><button data-send="record">Record</button><button data-send="stop">Stop</button></div>
     <p data-part="recorded"></p>
   </section>
@@ -117,7 +117,7 @@ function render({ model, el }) {
   const playbar = new Playbar(find, send);
   const comparison = new Comparison(find, picture, send, fail);
   if (!picture.gl) {
-    fail("This browser has no WebGL2, which the picture needs.");
+    fail("The viewer needs WebGL2, which this browser does not have.");
     return undefined;
   }
 
@@ -186,7 +186,7 @@ function render({ model, el }) {
 
   // The line of a notebook's widget to its kernel has changed; if it is there, it answers.
   function liveOrNot() {
-    lost("The kernel has gone or was restarted: run the cell again.");
+    lost("The kernel has stopped or was restarted: run the cell again.");
     tell({ type: "ready" });
   }
 
@@ -275,7 +275,7 @@ function render({ model, el }) {
     fillList(control("scene"), message.scenes.map(([name]) => [name, name]), message.scene);
     part("scenes").hidden = !message.scenes.length;
     part("summary").textContent = message.replay
-      ? `The recording ${message.replay.path} is shown.`
+      ? `Recording: ${message.replay.path}`
       : (message.scenes.find(([name]) => name === message.scene) || ["", ""])[1];
     find(".mpm-scale b").textContent = message.colors.find(([name]) => name === message.color)[1];
     for (const label of root.querySelectorAll("[data-lines]")) {
@@ -285,7 +285,6 @@ function render({ model, el }) {
     }
     const around = part("surfaced").querySelector("input");
     [around.checked, around.disabled] = [message.surface, !message.surfaceOffered];
-    part("surfaced").hidden = message.domain.lower.length === 2;
     part("surfaced").title = message.surfaceOffered ? "Draw particles as closed surfaces" : "Needs particles, and the extra: surface";
     fillList(control("palette"), message.palettes.map((name) => [name, name]), message.palette);
     fillList(control("curve"), message.curves, message.curveName);
@@ -431,7 +430,7 @@ function render({ model, el }) {
 
   function fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
-    else root.requestFullscreen().catch(() => fail("This page may not fill the screen."));
+    else root.requestFullscreen().catch(() => fail("The browser does not allow full screen for this page."));
   }
 
   const actions = {
@@ -470,7 +469,7 @@ function render({ model, el }) {
   sizes.observe(root);
   // No event says that a notebook has another theme.
   const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
-  stage.addEventListener("webglcontextlost", () => fail("The browser has given up the picture: run the cell again."));
+  stage.addEventListener("webglcontextlost", () => fail("The browser has lost the picture (WebGL): run the cell again."));
   // The status of the kernel, which JupyterLab knows: one that has died and was started again has no line to break.
   const kernel = model.widget_manager?.context?.sessionContext?.statusChanged;
   const told = (context, status) => { if (GONE.includes(status)) liveOrNot(); };
