@@ -523,6 +523,12 @@ TARGETS = {
     "Scene.add_force": (lambda c, **k: c.scene.add_force(**{"body": "taken", "force": (1, 0), **k}), {},
                         {"body": [None, 1, "cube", b"x", ["body"]], "force": VECTOR_2D,
                          "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
+    "Scene.add_traction": (
+        lambda c, **k: c.scene.add_traction(**{"body": "taken", **({} if {"pressure", "traction"} & k.keys() else
+                                                                   {"pressure": 1.0}), **k}), {"where": SHAPE},
+        {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]],
+         "pressure": [v for v in NUMBER if v is not None], "traction": VECTOR_2D, "follows": [1, 0, "yes", 1.0, []],
+         "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
     "Scene.hold": (lambda c, **k: c.scene.hold(**{"body": "taken", "velocity": (0, None), **k}), {"where": SHAPE},
                    {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]],
                     "velocity": [*(v for v in VECTOR_2D if str(v) != "(None, 1)"), None, (None, None), (None, "a"),

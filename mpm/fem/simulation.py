@@ -41,9 +41,10 @@ from mpm.materials.laws import Material
 from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.scene.loads import Traction, inside
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
-from mpm.solver.loading import attach_all, checked
+from mpm.solver.loading import Attached, attach_all, checked, face_areas
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import Copies
 from mpm.solver.state import State
@@ -292,7 +293,7 @@ class Simulation(Solver, kind="fem"):
             np.require(array, requirements=["C", "A"]) for array in (rest, nodes, material)
         )
         self._set_mesh(rest, nodes, material, density, varying, parts)
-        self._attached = checked(scene.loads, attached)
+        self._attached = self._checked(attached)
         try:
             self._core.keep()
         except SimulationError as error:  # no run saves such a state
@@ -337,6 +338,28 @@ class Simulation(Solver, kind="fem"):
     def _rebuilt(self, changes: Mapping[str, Any]) -> Self:
         options = self._numerics.changed(changes)
         return type(self)(settings.changed_scene(self._scene, changes), threads=self.threads, **options)
+
+    def _checked(self, attached: Sequence[Mapping[str, Any]]) -> tuple[Attached, ...]:
+        """What a file says loads act on."""
+        given = checked(self._scene.loads, attached, self.dimension)
+        for one in given:
+            faces = one.get("faces", np.zeros(0))
+            if len(faces) and not (faces.min() >= 0 and faces.max() < len(self._rest)):
+                raise ValueError("a load acts on nodes that do not exist")
+        return given
+
+    def _attach_traction(self, load: Traction) -> Attached:
+        part = next(part for part in self._parts if part.name == load.body)
+        cells = self._fixed["nodes"][part.first_element : part.first_element + part.elements]
+        faces = _elements.boundary_faces(cells).astype(np.int64)
+        x = np.asarray(self.particles._copy("x"), dtype=np.float64)
+        chosen = inside(load.where, x[faces].mean(axis=1))
+        if not chosen.any():
+            raise ValueError(
+                f"where of {load.name!r}: none of the {len(faces)} faces of {load.body!r} has its middle in this region"
+            )
+        faces = np.ascontiguousarray(faces[chosen])
+        return {"faces": faces, "area": face_areas(x[faces])}
 
     # ---- the run ---------------------------------------------------------------------------------------
 

@@ -38,12 +38,12 @@ from mpm.scene.colliders import (
     warn_of_particles_inside,
     warn_of_thin_or_missing,
 )
-from mpm.scene.loads import Hold, Load
+from mpm.scene.loads import Force, Load, Traction
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
-from mpm.shapes import Shape
+from mpm.shapes import Points, Shape
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format, T
-from mpm.solver.loading import attach_all
+from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
@@ -545,11 +545,23 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit_load(self, load: Load) -> None:
         body = next(body for body in self._scene.bodies if body.name == load.body)
-        if isinstance(load, Hold) and body.material._row["rigid"]:
+        if isinstance(load, Traction) and isinstance(body.shape, Points):
             raise ValueError(
-                f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; a collider with a motion moves "
-                "as it is told"
+                f"body of {load.name!r} = {load.body!r}: Points have no surface; scene.add_force pushes it"
             )
+        if not isinstance(load, Force) and body.material._row["rigid"]:
+            raise ValueError(
+                f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; scene.add_force pushes it, and "
+                "a collider with a motion moves as it is told"
+            )
+
+    def _attach_traction(self, load: Traction) -> Attached:
+        body = next(body for body in self._scene.bodies if body.name == load.body)
+        ids, x = self.particles._copy("id"), np.asarray(self.particles._copy("x"), dtype=np.float64)
+        rows = rows_of(self, load.body, ids)
+        volume = np.asarray(self.particles._copy("volume"), dtype=np.float64)[rows]
+        size = float(volume.mean()) ** (1 / self.dimension)
+        return attach_patches(load, body.shape, rows, x, ids, size, self._scene.lower, self._scene.upper)
 
     def _options(self) -> dict[str, Any]:
         return self._numerics.described()

@@ -119,7 +119,7 @@ def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
         layers=_layers(tree, len(materials), scene),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
         arrays=_state(mapping(tree["clock"], "clock"), state),
-        attached=loading.checked(scene.loads, [_attached(one, reader) for one in tree.get("attached", [])]),
+        attached=_all_attached(tree.get("attached", []), reader, scene),
     )
 
 
@@ -184,8 +184,13 @@ def _field(entry: object) -> fieldtable.Row:
     )
 
 
-def _attached(tree: object, reader: Reader) -> dict[str, Any]:
-    return {name: reader.value(value) for name, value in mapping(tree, "attached").items()}
+def _all_attached(entries: object, reader: Reader, scene: Scene) -> tuple[dict[str, Any], ...]:
+    """What the loads of the scene act on."""
+    given = [
+        {name: reader.value(value) for name, value in mapping(one, "attached").items()}
+        for one in listing(entries, "attached")
+    ]
+    return loading.checked(scene.loads, given, scene.dimension)
 
 
 def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:

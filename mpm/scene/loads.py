@@ -17,10 +17,24 @@ from mpm.base._check import FloatArray
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe, measure
 
-__all__ = ["KINDS", "Force", "Hold", "Load", "make_force", "make_hold", "make_load", "with_function"]
+__all__ = [
+    "KINDS",
+    "Force",
+    "Hold",
+    "Load",
+    "Traction",
+    "function_of",
+    "inside",
+    "make_force",
+    "make_hold",
+    "make_load",
+    "make_traction",
+    "with_function",
+]
 
 Where: TypeAlias = Shape | Callable[[FloatArray], npt.ArrayLike] | None
 OfTime: TypeAlias = Callable[[float], npt.ArrayLike]
+OfPlace: TypeAlias = Callable[..., npt.ArrayLike]
 Speeds: TypeAlias = tuple[float | None, ...]
 GONE = ", also among colliders and other loads"
 FASTEST = 1e90  # m/s, as of colliders
@@ -67,7 +81,47 @@ class Hold:
         return f"{self.name}: {_place(self.where)}{self.body} at {given}"
 
 
-Load: TypeAlias = Force | Hold
+@dataclass(frozen=True, eq=False, slots=True)
+class Traction:
+    """A force per area on the surface of a body, or a pressure. Made by `Scene.add_traction`."""
+
+    body: str
+    where: Where
+    pressure: float | OfPlace | None
+    traction: FloatArray | OfPlace | None
+    follows: bool
+    name: str
+
+    @property
+    def given(self) -> Any:
+        """The pressure or the traction."""
+        return self.pressure if self.traction is None else self.traction
+
+    @property
+    def varies(self) -> bool:
+        """Whether it depends on the place."""
+        return callable(self.given) and arguments_of(self.given) == 2
+
+    def at(self, x: FloatArray, t: float) -> FloatArray:
+        """The pressure (k,) or the traction (k, d) [Pa] at places x (k, d) [m] and a time [s]."""
+        k, d = x.shape
+        shape, given = ((k,) if self.traction is None else (k, d)), self.given
+        what = f"{'pressure' if self.traction is None else 'traction'}"
+        if not callable(given):
+            return np.broadcast_to(given, shape)
+        if self.varies:
+            return _check.array(f"{what}(x, t) of {self.name!r}", given(x.copy(), t), shape)
+        return np.broadcast_to(_check.array(f"{what}(t) of {self.name!r}", given(t), shape[1:]), shape)
+
+    def __repr__(self) -> str:
+        what = "pressure" if self.traction is None else "traction"
+        value = self.given
+        shown = _check.shown(value) if callable(value) else f"{np.asarray(value).tolist()} Pa"
+        follows = "follows" if self.follows else "dead"
+        return f"{self.name}: {what} {shown} on {_place(self.where)}{self.body}, {follows}"
+
+
+Load: TypeAlias = Force | Hold | Traction
 
 
 def _place(where: Where) -> str:
@@ -121,6 +175,21 @@ def of_time(name: str, given: Any) -> Any:
     return given
 
 
+def arguments_of(given: Callable[..., Any]) -> int:
+    """1 for a function of time, 2 for one of place and time, 0 for others."""
+    try:
+        signature = inspect.signature(given)
+    except ValueError:  # a built-in function may have no signature
+        return 1
+    for count in (2, 1):
+        try:
+            signature.bind(*[0.0] * count)
+        except TypeError:
+            continue
+        return count
+    return 0
+
+
 def make_force(
     *,
     body: object,
@@ -158,6 +227,40 @@ def make_hold(
     if not callable(given) and all(speed is None for speed in given):
         raise ValueError(f"velocity = {_check.shown(velocity)}: must hold at least one component")
     return Hold(target, region, given, _title("hold", name, taken))
+
+
+def make_traction(
+    *,
+    body: object,
+    where: object,
+    pressure: object,
+    traction: object,
+    follows: object,
+    name: object,
+    dimension: int,
+    bodies: Collection[str],
+    taken: Collection[str],
+) -> Traction:
+    """Check the arguments of `Scene.add_traction`."""
+    target = _body(body, bodies)
+    region = checked_where(where, dimension)
+    if (pressure is None) == (traction is None):
+        raise TypeError("pressure, traction: one of them must be given, and not both")
+    what, given = ("traction", traction) if pressure is None else ("pressure", pressure)
+    checked: Any
+    if callable(given):
+        checked = given
+        if not arguments_of(given):
+            raise TypeError(f"{what} = {_check.shown(given)}: must be a function f(t) or f(x, t)")
+    elif pressure is None:
+        checked = _check.frozen(_check.array(what, given, (dimension,)))
+    else:
+        checked = _check.number(what, given, unit="Pa")
+    moves = traction is None if follows is None else _check.flag("follows", follows)
+    title = _title("traction", name, taken)
+    if pressure is None:
+        return Traction(target, region, None, checked, moves, title)
+    return Traction(target, region, checked, None, moves, title)
 
 
 def checked_where(where: object, dimension: int) -> Any:
@@ -206,7 +309,7 @@ def _speeds(name: str, given: object, dimension: int) -> Speeds:
     return tuple(found)
 
 
-KINDS: dict[str, Callable[..., Load]] = {"Force": make_force, "Hold": make_hold}
+KINDS: dict[str, Callable[..., Load]] = {"Force": make_force, "Hold": make_hold, "Traction": make_traction}
 """The checks of each kind, by the name of its class."""
 
 
@@ -215,26 +318,31 @@ def make_load(kind: str, given: Mapping[str, Any], **about: Any) -> Load:
     return KINDS[kind](**given, **about)
 
 
-FUNCTIONS = {Force: "force", Hold: "velocity"}
-"""What may be a function of the time, by kind."""
+def _what(load: Load) -> str:
+    """What may be a function, by name."""
+    if isinstance(load, Traction):
+        return "pressure" if load.traction is None else "traction"
+    return "force" if isinstance(load, Force) else "velocity"
 
 
 def with_function(load: Load, function: Callable[..., Any]) -> Load:
     """A load with another function in place of the one that a file could not keep."""
-    what = FUNCTIONS[type(load)]
+    what = _what(load)
     if not callable(getattr(load, what)):
         raise ValueError(f"loads[{load.name!r}]: its {what} is no function; leave it out")
-    return replace(load, **{what: of_time(f"loads[{load.name!r}]", function)})
+    if not isinstance(load, Traction):
+        function = of_time(f"loads[{load.name!r}]", function)
+    return replace(load, **{what: function})  # type: ignore[arg-type]
 
 
 def function_of(load: Load) -> Callable[..., Any] | None:
     """Its function of the time, if it has one."""
-    given = getattr(load, FUNCTIONS[type(load)])
+    given = getattr(load, _what(load))
     return given if callable(given) else None
 
 
 def of_digest(load: Load) -> tuple[Any, ...]:
     """What of a load decides how a run continues, but for functions and for what it acts on."""
-    given = getattr(load, FUNCTIONS[type(load)])
+    given = getattr(load, _what(load))
     values = None if callable(given) else np.asarray(given, dtype=object).tolist()
-    return (type(load).__name__, load.body, load.name, values)
+    return (type(load).__name__, load.body, load.name, values, isinstance(load, Traction) and load.follows)

@@ -24,7 +24,18 @@ from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
 from mpm.scene.emitters import Emitter, make_emitter, refuse_titles
-from mpm.scene.loads import Force, Hold, Load, OfTime, Where, make_force, make_hold
+from mpm.scene.loads import (
+    Force,
+    Hold,
+    Load,
+    OfPlace,
+    OfTime,
+    Traction,
+    Where,
+    make_force,
+    make_hold,
+    make_traction,
+)
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import Volume, volume_within
 
@@ -693,6 +704,66 @@ class Scene(Collides, _check.Strict):
             before.
         """
         load = make_force(body=body, force=force, name=name, **self._about_loads())
+        self._loads.append(load)
+        return load
+
+    @_check.options
+    def add_traction(
+        self,
+        body: Body | str,
+        where: Where = None,
+        *,
+        pressure: float | OfPlace | None = None,
+        traction: npt.ArrayLike | OfPlace | None = None,
+        follows: bool | None = None,
+        name: str | None = None,
+    ) -> Traction:
+        """Add a pressure, or another force per area, on the surface of a body.
+
+        `mpm.fem.Simulation` loads the faces of its mesh. `mpm.Simulation` finds the surface of the shape when it is
+        made; each piece of the surface belongs to the nearest particle and moves with the particles around that one,
+        so that it turns and stretches with the material, whatever the law. Its force acts at the surface, not at the
+        particle. Pieces beside deleted particles are gone. Bodies of `mpm.shapes.Points` have no surface, and `Rigid`
+        ones take `add_force`. Functions are evaluated at the beginning of every step, at the places of then; so is
+        the surface that a load follows, in implicit steps too. History and `Simulation.force` as with `add_force`.
+
+        Parameters
+        ----------
+        body : Body or str
+            A body of the scene, or its name.
+        where : one of `mpm.shapes`, or callable, optional
+            The part of the surface that is loaded: what is in a shape or on it, or a function of positions (n, d) that
+            returns truth values (n,). It chooses once, at the beginning. Default: all of the surface.
+        pressure : float or callable
+            [Pa], against the outward normal; or a function f(t) of the time [s], or f(x, t) of positions (k, d) that
+            returns (k,).
+        traction : array_like of shape (d,), or callable
+            [Pa], in the directions of the axes; or a function f(t), or f(x, t) that returns (k, d).
+        follows : bool, optional
+            True: acts on the present area, and a pressure along the present normal. False: a dead load, on the area
+            and along the normal of the beginning. Default: True for a pressure, False for a traction.
+        name : str, optional
+            Unique among loads and colliders; default ``traction0``, ``traction1``, …
+
+        Returns
+        -------
+        Traction
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
+            before. A simulation raises if no part of the surface is there.
+        """
+        load = make_traction(
+            body=body,
+            where=where,
+            pressure=pressure,
+            traction=traction,
+            follows=follows,
+            name=name,
+            **self._about_loads(),
+        )
         self._loads.append(load)
         return load
 

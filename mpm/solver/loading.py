@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
-from mpm.scene.loads import Force, Hold, Load, inside
+from mpm.sampling.surfaces import pairs_within, sample_surface
+from mpm.scene.loads import Force, Hold, Load, Traction, inside
 from mpm.scene.scene import Scene
+from mpm.shapes import Shape
 from mpm.solver.core import Core
 from mpm.solver.particles import Particles
 
@@ -53,6 +55,12 @@ class Loaded(Protocol):
     def _admit_load(self, load: Load) -> None:
         """Raise for a load that its body cannot have."""
 
+    def _attach_traction(self, load: Traction) -> Attached:
+        """The surface that it acts on."""
+
+    def _periods(self) -> FloatArray:
+        """The periods (d,) of positions [m]; 0 where there is none."""
+
 
 def attach_all(solver: Loaded) -> tuple[Attached, ...]:
     """What each load of the scene acts on."""
@@ -70,6 +78,8 @@ def attach(solver: Loaded, load: Load) -> Attached:
     solver._admit_load(load)
     if isinstance(load, Force):
         return {}
+    if isinstance(load, Traction):
+        return solver._attach_traction(load)
     ids = solver.particles._copy("id")
     rows = rows_of(solver, load.body, ids)
     x = np.asarray(solver.particles._copy("x"), dtype=np.float64)[rows]
@@ -125,6 +135,166 @@ class ActingForce:
         return self._share * force, None
 
 
+NEIGHBOURS = 2.1  # sizes of a particle: those within move a piece of the surface
+FINE = {2: 8, 3: 3}  # lines per particle that look for the surface, by dimension
+
+
+def attach_patches(
+    load: Traction,
+    shape: Shape,
+    rows: slice,
+    x: FloatArray,
+    ids: Array,
+    size: float,
+    lower: FloatArray,
+    upper: FloatArray,
+) -> Attached:
+    """Pieces of the surface of a body of particles, each with the particle that it belongs to.
+
+    Parameters
+    ----------
+    load : Traction
+    shape : Shape
+        Of the body.
+    rows : slice
+        Of its particles, at x (n, d) [m] with `ids` (n,), of all particles.
+    size : float
+        Of a particle [m].
+    lower, upper : ndarray, shape (d,)
+        The corners of the domain [m].
+
+    Returns
+    -------
+    dict of ndarray
+        ``ids`` (k,): of the particles; ``area`` (k, d): area times outward normal; ``size`` (k,): area; ``arm`` (k, d):
+        from the particle to the piece; ``pairs`` (p, 2): a piece, and the id of a particle that moves it; ``weights``
+        (p, d): its part in the deformation, F = Σ (x' − x) weightᵀ.
+    """
+    d = x.shape[1]
+    surface = sample_surface(shape, lower, upper, size, FINE[d])
+    chosen = inside(load.where, surface.x) if len(surface.x) else np.zeros(0, dtype=np.bool_)
+    if not chosen.any():
+        raise ValueError(f"where of {load.name!r}: no part of the surface of {load.body!r} is in this region")
+    place, area = surface.x[chosen], surface.area[chosen]
+    own, own_ids = x[rows], ids[rows]
+    point, member = pairs_within(place, own, NEIGHBOURS * size)
+    distance = np.linalg.norm(own[member] - place[point], axis=1)
+    order = np.lexsort((member, distance, point))
+    first = order[np.flatnonzero(np.diff(point[order], prepend=-1))]
+    if len(first) < len(place):
+        lost = len(place) - len(first)
+        raise ValueError(
+            f"where of {load.name!r}: {lost} of {len(place)} pieces of the surface of {load.body!r} are far from its "
+            "particles; choose a finer grid"
+        )
+    parent, piece = np.unique(member[first], return_inverse=True)  # all pieces of a particle become one
+    k, sizes = len(parent), np.linalg.norm(area, axis=1)
+    total = np.bincount(piece, weights=sizes, minlength=k)
+    sums = [np.bincount(piece, weights=column, minlength=k) for column in area.T]
+    middle = [np.bincount(piece, weights=sizes * column, minlength=k) / total for column in place.T]
+    owner, near = pairs_within(own[parent], own, NEIGHBOURS * size)
+    other = near != parent[owner]
+    owner, near = owner[other], near[other]
+    apart = own[near] - own[parent[owner]]
+    closeness = 1 / (1 + (apart**2).sum(axis=1) / size**2)
+    moment = np.zeros((k, d, d))
+    np.add.at(moment, owner, closeness[:, None, None] * apart[:, :, None] * apart[:, None, :])
+    inverse = np.linalg.pinv(moment, rcond=1e-6, hermitian=True)
+    weights = closeness[:, None] * np.einsum("pb,pba->pa", apart, inverse[owner])
+    return {
+        "ids": np.ascontiguousarray(own_ids[parent]),
+        "area": np.ascontiguousarray(np.stack(sums, axis=1)),
+        "size": total,
+        "arm": np.ascontiguousarray(np.stack(middle, axis=1) - own[parent]),
+        "pairs": np.ascontiguousarray(np.stack([owner, own_ids[near]], axis=1).astype(np.int64)),
+        "weights": np.ascontiguousarray(weights),
+    }
+
+
+def cofactors(F: FloatArray) -> FloatArray:
+    """det F F⁻ᵀ (k, d, d), which maps area vectors."""
+    if F.shape[1] == 2:
+        return np.stack([F[:, 1, 1], -F[:, 1, 0], -F[:, 0, 1], F[:, 0, 0]], axis=1).reshape(-1, 2, 2)
+    return np.stack([np.cross(F[:, :, (a + 1) % 3], F[:, :, (a + 2) % 3]) for a in range(3)], axis=2)
+
+
+class ActingPatches:
+    """A traction on pieces of the surface that belong to particles. Pieces beside particles that are gone are gone."""
+
+    moves = True
+
+    def __init__(self, load: Traction, attached: Attached, ids: Array, periods: FloatArray) -> None:
+        self._load, self._periods = load, periods
+        parents, there = rows_with(ids, attached["ids"])
+        owner = attached["pairs"][:, 0]
+        near, nearby = rows_with(ids, attached["pairs"][:, 1])
+        there = there.copy()
+        there[owner[~nearby]] = False
+        number = np.cumsum(there) - 1
+        kept = there[owner]
+        self.rows = parents[there]
+        self._area, self._size, self._arm = (attached[name][there] for name in ("area", "size", "arm"))
+        self._norm = np.linalg.norm(self._area, axis=1)
+        self._owner, self._near, self._weights = number[owner[kept]], near[kept], attached["weights"][kept]
+
+    def forces(self, x: FloatArray | None, t: float) -> tuple[FloatArray, FloatArray | None]:
+        assert x is not None
+        k, d = self._area.shape
+        apart = x[self._near] - x[self.rows[self._owner]]
+        apart -= self._periods * np.round(apart / np.where(self._periods > 0, self._periods, 1))
+        F = np.empty((k, d, d))
+        for a in range(d):
+            for b in range(d):
+                F[:, a, b] = np.bincount(self._owner, weights=apart[:, a] * self._weights[:, b], minlength=k)
+        arm = np.einsum("kab,kb->ka", F, self._arm)
+        area, size = self._area, self._size
+        if self._load.follows:
+            area = np.einsum("kab,kb->ka", cofactors(F), self._area)
+            size = self._size * np.linalg.norm(area, axis=1) / np.where(self._norm > 0, self._norm, 1)
+        values = self._load.at(x[self.rows] + arm, t)
+        force = -values[:, None] * area if self._load.traction is None else values * size[:, None]
+        return force, force[:, :, None] * arm[:, None, :]
+
+
+# Points of a face, as weights of its corners, that integrate polynomials of degree 2.
+POINTS = {
+    2: np.array([[0.5 + s, 0.5 - s] for s in (0.5 / 3**0.5, -0.5 / 3**0.5)]),
+    3: np.full((3, 3), 1 / 6) + np.eye(3) / 2,
+}
+
+
+def face_areas(corners: FloatArray) -> FloatArray:
+    """Outward area vectors (k, d) of faces with corners (k, d, d)."""
+    if corners.shape[1] == 2:
+        along = corners[:, 1] - corners[:, 0]
+        return np.stack([along[:, 1], -along[:, 0]], axis=1)
+    return 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+class ActingFaces:
+    """A traction on faces of a mesh."""
+
+    def __init__(self, load: Traction, attached: Attached) -> None:
+        self._load, self._faces, self._area = load, attached["faces"], attached["area"]
+        self.rows = self._faces.reshape(-1)
+        self.moves = load.follows or load.varies
+
+    def forces(self, x: FloatArray | None, t: float) -> tuple[FloatArray, FloatArray | None]:
+        k, d = self._faces.shape
+        area, weights = self._area, POINTS[d]
+        corners = np.zeros((k, d, d)) if x is None else x[self._faces]
+        if self._load.follows:
+            area = face_areas(corners)
+        places = np.einsum("qc,kca->kqa", weights, corners)
+        values = self._load.at(places.reshape(-1, d), t).reshape(k, d, -1)
+        if self._load.traction is None:
+            density = -values * area[:, None, :]
+        else:
+            density = values * np.linalg.norm(area, axis=1)[:, None, None]
+        forces = np.einsum("qc,kqa->kca", weights, density) / d
+        return forces.reshape(-1, d), None
+
+
 class Loading:
     """The forces and held regions of a simulation, row by row, as long as no row comes or goes."""
 
@@ -149,6 +319,12 @@ class Loading:
         if isinstance(load, Force):
             rows = rows_of(self._solver, load.body, ids)
             return ActingForce(load, np.arange(rows.start, rows.stop), mass[rows], self._dimension)
+        if isinstance(load, Traction):
+            return (
+                ActingPatches(load, attached, ids, self._solver._periods())
+                if "pairs" in attached
+                else ActingFaces(load, attached)
+            )
         return None
 
     def _find_entries(self, acting: dict[int, Acting]) -> None:
@@ -219,11 +395,27 @@ class Loading:
 
 # ---- keeping ---------------------------------------------------------------------------------------------------
 
-ARRAYS: dict[type[Any], dict[str, tuple[str, int]]] = {Force: {}, Hold: {"ids": ("int64", 1)}}
-"""Type and rank of what is attached to each kind of load; all arrays of a load have as many rows."""
+ARRAYS: dict[type[Any], list[dict[str, tuple[str, int]]]] = {
+    Force: [{}],
+    Hold: [{"ids": ("int64", 1)}],
+    Traction: [
+        {"faces": ("int64", 2), "area": ("float64", 2)},
+        {
+            "ids": ("int64", 1),
+            "area": ("float64", 2),
+            "size": ("float64", 1),
+            "arm": ("float64", 2),
+            "pairs": ("int64", 2),
+            "weights": ("float64", 2),
+        },
+    ],
+}
+"""Type and rank of what is attached to each kind of load, by method."""
+TOGETHER = (("faces", "area"), ("ids", "area", "size", "arm"), ("pairs", "weights"))
+"""Arrays that have as many rows."""
 
 
-def checked(loads: Sequence[Load], attached: Sequence[Mapping[str, Any]]) -> tuple[Attached, ...]:
+def checked(loads: Sequence[Load], attached: Sequence[Mapping[str, Any]], d: int) -> tuple[Attached, ...]:
     """What a file says loads act on.
 
     Raises
@@ -234,14 +426,25 @@ def checked(loads: Sequence[Load], attached: Sequence[Mapping[str, Any]]) -> tup
     if len(loads) != len(attached):
         raise ValueError(f"there are {len(loads)} loads, and {len(attached)} that act on something")
     for load, given in zip(loads, attached, strict=True):
-        wanted = ARRAYS[type(load)]
+        kinds = ARRAYS[type(load)]
+        wanted = next((one for one in kinds if one.keys() == given.keys()), kinds[0])
         if given.keys() != wanted.keys():
             raise ValueError(f"the load {load.name!r} has {', '.join(given)}, not {', '.join(wanted)}")
         for name, (kind, rank) in wanted.items():
             array = given[name]
             finite = array.dtype.kind != "f" or bool(np.isfinite(array).all())
-            if array.dtype != np.dtype(kind) or array.ndim != rank or not finite:
+            columns = 2 if name == "pairs" else d
+            if (
+                array.dtype != np.dtype(kind)
+                or array.ndim != rank
+                or not finite
+                or array.shape[1:] not in ((), (columns,))
+            ):
                 raise ValueError(f"{name} of the load {load.name!r} is {array.dtype} {array.shape}")
-        if len({len(array) for array in given.values()}) > 1:
+        fits = all(len({len(given[name]) for name in names if name in given}) <= 1 for names in TOGETHER)
+        if "pairs" in given:
+            owner = given["pairs"][:, 0]
+            fits &= not len(owner) or bool(owner.min() >= 0 and owner.max() < len(given["ids"]))
+        if not fits:
             raise ValueError(f"the arrays of the load {load.name!r} do not fit each other")
     return tuple(dict(given) for given in attached)

@@ -41,7 +41,7 @@ from mpm.solver.run import Run
 
 if TYPE_CHECKING:
     from mpm.scene.changes import Change
-    from mpm.scene.loads import Load
+    from mpm.scene.loads import Load, Traction
     from mpm.scene.scene import Body
     from mpm.scene.settings import Setting
     from mpm.solver.core import Core
@@ -212,6 +212,16 @@ class SolverBase(Run, Collides):
 
     def _admit_load(self, load: Load) -> None:
         """Raise for a load that its body cannot have."""
+
+    def _attach_traction(self, load: Traction) -> Attached:
+        """The surface that a traction acts on."""
+        raise NotImplementedError
+
+    def _periods(self) -> FloatArray:
+        """The periods (d,) of positions [m]; 0 where there is none."""
+        walls, length = self._scene.walls, self._scene.upper - self._scene.lower
+        periodic = [walls[f"{axis}-"].contact == "periodic" for axis in "xyz"[: self.dimension]]
+        return np.where(periodic, length, 0.0)
 
     def _advance_loaded(self, steps: int, end: float, pause: float) -> None:
         from mpm.solver.loading import Loading
