@@ -75,7 +75,8 @@ class Contact(TypedDict):
     wall: bool  # a wall may have it
     collider: bool
     frictional: bool
-    rebounds: bool  # has a restitution
+    rebounds: bool
+    absorbs: bool  # has a restitution
     images: bool  # material continues beyond the face as images
     joins: bool  # both faces of an axis are one
     methods: list[str]  # "mpm", "sph", "fem"
@@ -503,6 +504,8 @@ class FEM(Core):
     def set_mesh(self, rest: Any, nodes: Any, material: Any) -> None:
         """Positions at rest of all nodes, float64 (n, d); the nodes, int32 (m, d + 1), and the material, int32 (m,), of
         the elements. Once, before the first step or after `resume`."""
+    def set_dashpots(self, dashpots: Any) -> None:
+        """float64 (n, d) [kg/s], of absorbing walls; once, after the mesh."""
     def set_parameters(self, row: Any, values: Any) -> None:
         """After the mesh, where parameters vary: the row of each of its elements, int32 (m,), and by row all parameters
         in the order of `element_fields` without "material", float64 (m, k)."""

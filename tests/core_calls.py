@@ -201,7 +201,7 @@ COMMON = {
     "dtype": text("float64"),
     "lower": vector(0.0, 0.0),
     "gravity": vector(0.0, -1.0),
-    "walls": repeated(group(text("slip"), number(0.0), number(0.0)), 4),
+    "walls": repeated(group(text("slip"), number(0.0), number(0.0), number(0.0), number(0.0)), 4),
     "dt": number(1e-4),
     "max_dt": number(INF),
     "allow_unstable": flag(),
@@ -218,7 +218,7 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"artificial_viscosity": vector(0.0, 0.0), "integrator": text("explicit"), "beta": number(0.5)}
     | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
-    | {"dissipation": flag(), "contact": flag()},
+    | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}
@@ -226,6 +226,7 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"repulsion": number(0.0), "tension": flag()},
     "FEM": COMMON
     | {"upper": vector(1.0, 1.0), "spacing": number(0.05), "damping": vector(0.0, 0.0)}
+    | {"local_damping": number(0.0)}
     | {"integrator": text("symplectic-euler"), "tolerance": number(1e-6), "max_iterations": whole(10)},
 }
 BALL = np.array([[_core.shape_kinds().index("ball"), 0, 4]], dtype=np.int64)
@@ -373,6 +374,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
     | {
         "add_nodes": (array(X), array(REST), array(ONES), array(ONES), array(np.zeros(N, np.int32))),
         "set_mesh": (array(X), array(CORNERS), array(INDEX)),
+        "set_dashpots": (array(np.zeros((N, 2))),),
         "set_parameters": (array(np.arange(2, dtype=np.int32)), array(np.full((2, 1), 10.0))),
         "element_field": (text("material"),),
         "element_fields": (),

@@ -15,6 +15,7 @@ typedef struct mpm_rule {
     bool wall, collider; /* may have it */
     bool frictional;     /* has Coulomb friction */
     bool rebounds;       /* has a restitution, of impacts of rigid bodies */
+    bool absorbs;        /* has dashpots, with speeds of waves */
     bool images;         /* the grid or the fluid continues beyond the face as images of its inside */
     bool joins;          /* both faces of an axis are one, and have it */
     unsigned methods;

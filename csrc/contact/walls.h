@@ -8,8 +8,11 @@
  *     separate   v_n < 0 is removed, v_n >= 0 stays
  *     mirror     the face is a plane of symmetry: nodes beyond it are images of nodes inside
  *     periodic   both faces of the axis coincide
+ *     absorbing  dashpots: the traction -rho (c_p v_n, c_s v_t), as if the material went on beyond the face
  *
  * Coulomb friction mu reduces |v_t| by mu times the removed |v_n|, and to 0 if |v_t| is smaller.
+ *
+ * Dashpots act with the forces, before contacts; see mpm/kernels/grid_damping.h.
  *
  * The first three act on single nodes at and beyond the face. At mirrors and periodic faces, momentum and mass are
  * first added over the images of a node (mpm/memory/images.h). A mirror changes the sign of the normal component, so
@@ -20,13 +23,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum mpm_contact { MPM_STICKY, MPM_SLIP, MPM_SEPARATE, MPM_MIRROR, MPM_PERIODIC } mpm_contact;
+typedef enum mpm_contact { MPM_STICKY, MPM_SLIP, MPM_SEPARATE, MPM_MIRROR, MPM_PERIODIC, MPM_ABSORBING } mpm_contact;
 
 typedef struct mpm_wall {
     mpm_contact contact;
     double friction; /* Coulomb coefficient mu >= 0 of slip and separate walls; unused by the others */
     double restitution; /* of impacts of rigid bodies, 0 .. 1, of separate walls; unused by the others */
+    double speeds[2]; /* of the waves that an absorbing wall lets out: pressure, shear [m/s]; unused by the others */
 } mpm_wall;
+
+/** Does the face hold nodes by itself? Mirrors and periodic faces act by images, absorbing ones by dashpots. */
+static inline bool mpm_walls_hold(const mpm_wall *wall)
+{
+    return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC && wall->contact != MPM_ABSORBING;
+}
 
 /** Is `axis` periodic? Both faces are, or neither, so the lower one tells. */
 static inline bool mpm_walls_periodic(const mpm_wall walls[6], int axis)

@@ -37,6 +37,7 @@ static const mpm_field rows[MPM_FEM_FIELDS] = {
 static const mpm_option options[] = {
     {"upper", MPM_OPTION_VECTOR, AT(upper)},
     {"spacing", MPM_OPTION_NUMBER, AT(dx), .range = MPM_ABOVE(0, DBL_MAX)},
+    {"local_damping", MPM_OPTION_NUMBER, AT(local_damping), .range = MPM_FROM(0, 0.95)},
     {"damping", MPM_OPTION_PAIR, AT(damping), .range = MPM_FROM(0, DBL_MAX)},
     {"integrator", MPM_OPTION_WORD, AT(integrator),
      .words = {[MPM_FEM_SYMPLECTIC_EULER] = "symplectic-euler",
@@ -56,6 +57,12 @@ static const char *axis_flaw(const mpm_fem_settings *settings, int axis)
         if (settings->on_leave[face] != MPM_LEAVE_RAISE)
             return "on_leave";
     }
+    const bool implicit = settings->integrator != MPM_FEM_SYMPLECTIC_EULER;
+    for (int face = 2 * axis; implicit && face < 2 * axis + 2; face++)
+        if (settings->walls[face].contact == MPM_ABSORBING)
+            return "walls";
+    if (implicit && settings->local_damping > 0)
+        return "local_damping";
     return settings->upper[axis] > settings->lower[axis] ? NULL : "upper";
 }
 
@@ -106,7 +113,7 @@ void mpm_fem_free(mpm_fem *fem)
         return;
     mpm_allocator allocator = fem->run.allocator;
     void *arrays[] = {fem->force, fem->next_force, fem->modulus, fem->next_modulus, fem->next_x, fem->next_v,
-                      fem->copies, fem->found, fem->reports, fem->materials};
+                      fem->copies, fem->found, fem->reports, fem->materials, fem->dashpots};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         mpm_memory_free(&allocator, arrays[k]);
     mpm_fem_parameters_clear(fem);
@@ -289,6 +296,21 @@ mpm_status mpm_fem_set_mesh(mpm_fem *fem, const double *rest, ptrdiff_t elements
     if (status)
         release(fem);
     return status;
+}
+
+mpm_status mpm_fem_set_dashpots(mpm_fem *fem, const double *dashpots)
+{
+    const size_t count = (size_t)fem->mesh.nodes * (size_t)fem->settings.dim;
+    if (!fem->mesh.elements || fem->dashpots)
+        return MPM_BAD_ARGUMENT;
+    for (size_t k = 0; k < count; k++)
+        if (!(dashpots[k] >= 0 && isfinite(dashpots[k])))
+            return MPM_BAD_ARGUMENT;
+    fem->dashpots = mpm_memory_new(&fem->run.allocator, count, sizeof *fem->dashpots);
+    if (!fem->dashpots)
+        return MPM_OUT_OF_MEMORY;
+    memcpy(fem->dashpots, dashpots, count * sizeof *dashpots);
+    return MPM_OK;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */

@@ -51,6 +51,7 @@ typedef struct mpm_fem_settings {
     double upper[3];           /* of the domain [m] */
     double dx;                 /* no node moves farther in one step [m]; the size of a cell */
     double damping[2];         /* a [1/s] and b [s] of D = a M + b K */
+    double local_damping;      /* share of the force out of balance that nodes lose, 0 .. 1; explicit steps only */
     mpm_fem_integrator integrator;
     double tolerance;          /* of an implicit step: the residual, relative to that of the velocities v */
     int max_iterations;        /* of its solve */
@@ -88,6 +89,10 @@ ptrdiff_t mpm_fem_elements(const mpm_fem *fem);
  *  which those of materials that do not vary in it are not read. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if no
  *  parameter varies, two elements have one row, or values are out of range or do not go together (mpm_laws_unfit). */
 mpm_status mpm_fem_parameters_set(mpm_fem *fem, const int32_t *row, const double *values);
+
+/** Gives the nodes the dashpots of absorbing walls, once, after the mesh: coefficients [count][dim] [kg/s], at least 0.
+ *  Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if there is no mesh, or they are there already. */
+mpm_status mpm_fem_set_dashpots(mpm_fem *fem, const double *dashpots);
 
 /** The residual at the end of the last solve of an implicit step, relative to the first. */
 double mpm_fem_residual(const mpm_fem *fem);

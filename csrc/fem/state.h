@@ -77,6 +77,7 @@ struct mpm_fem {
     double approach;    /* of the last step, see mpm_fem_report [m/s] */
     mpm_books books;
     struct fem_books own;
+    double *dashpots; /* [row][dim] [kg/s]; NULL: none */
 
     /* what the kernels write */
     void *copies;

@@ -122,6 +122,7 @@ static struct nodes describe_nodes(const mpm_fem *fem)
     const mpm_fem_settings *settings = &fem->settings;
     struct nodes call = {fem->kernels,
                          {.mesh = &fem->mesh, .boundary = &fem->boundary, .drag = settings->damping[0],
+                          .local_damping = settings->local_damping, .dashpots = fem->dashpots,
                           .body_force = fem->run.forcing.body_force, .x = fem->store.rows[MPM_FEM_X],
                           .v = fem->store.rows[MPM_FEM_V], .mass = fem->store.rows[MPM_FEM_MASS],
                           .copies = fem->copies, .force = fem->force, .next_x = fem->next_x,

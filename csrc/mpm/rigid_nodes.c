@@ -380,8 +380,7 @@ static void hold(const mpm_simulation *simulation, const mpm_rigid_node *node, d
         faces.lower[a] = settings->lower[a];
         faces.upper[a] = settings->lower[a] + settings->dx * (double)settings->cells[a];
         for (int upper = 0; upper < 2; upper++) {
-            const mpm_contact contact = settings->walls[2 * a + upper].contact;
-            if (contact != MPM_MIRROR && contact != MPM_PERIODIC && (upper ? at[a] >= settings->cells[a] : at[a] <= 0))
+            if (mpm_walls_hold(&settings->walls[2 * a + upper]) && (upper ? at[a] >= settings->cells[a] : at[a] <= 0))
                 faces.held |= 1u << (2 * a + upper);
         }
     }

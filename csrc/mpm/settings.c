@@ -45,6 +45,8 @@ static const mpm_option rows[] = {
      .words = {[MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"}},
     {"dissipation", MPM_OPTION_FLAG, AT(dissipation)},
     {"contact", MPM_OPTION_FLAG, AT(contact)},
+    {"damping", MPM_OPTION_NUMBER, AT(damping), .range = MPM_FROM(0, 1e90)},
+    {"local_damping", MPM_OPTION_NUMBER, AT(scheme.local_damping), .range = MPM_FROM(0, 0.95)},
     {0},
 };
 
@@ -63,8 +65,16 @@ mpm_settings mpm_settings_default(int dim)
     return settings;
 }
 
-/* Implicit steps know neither F-bar nor the artificial viscosity nor contact between bodies, and they do not keep what
- * laws dissipate. */
+bool mpm_settings_absorb(const mpm_settings *settings)
+{
+    bool any = false;
+    for (int face = 0; face < 2 * settings->dim; face++)
+        any |= settings->walls[face].contact == MPM_ABSORBING;
+    return any;
+}
+
+/* Implicit steps know neither F-bar nor the artificial viscosity, nor contact between bodies, nor damping; nor do they
+ * keep what laws dissipate. */
 static const char *solve_flaw(const mpm_settings *settings)
 {
     if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
@@ -73,6 +83,9 @@ static const char *solve_flaw(const mpm_settings *settings)
            : mpm_scheme_is_viscous(&settings->scheme) ? "artificial_viscosity"
            : settings->dissipation                    ? "dissipation"
            : settings->contact                        ? "contact"
+           : settings->damping > 0                    ? "damping"
+           : settings->scheme.local_damping > 0       ? "local_damping"
+           : mpm_settings_absorb(settings)            ? "walls"
                                                       : NULL;
 }
 

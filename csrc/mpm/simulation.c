@@ -70,6 +70,7 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
         simulation->settings.integrator = MPM_EXPLICIT;
     simulation->integrator = mpm_integrator_get(simulation->settings.integrator);
     simulation->settings.scheme.midpoint = simulation->integrator->midpoint;
+    simulation->damps = settings->damping > 0 || settings->scheme.local_damping > 0 || mpm_settings_absorb(settings);
     simulation->yield_strain = INFINITY;
     simulation->layers.rule.contact = MPM_SEPARATE;
     simulation->is_synchronized = true;

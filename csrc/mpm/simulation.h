@@ -35,6 +35,7 @@ typedef struct mpm_settings {
     double dx;         /* cell size [m] */
     mpm_scheme scheme;
     mpm_particle_collisions particle_collisions;
+    double damping;    /* a of the force -a m v on nodes [1/s]; explicit steps only */
     bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
     bool contact;      /* bodies of different layers touch; two more columns of the history; explicit steps only */
     int integrator;    /* row of integrator.h */
@@ -82,6 +83,9 @@ enum {
     MPM_PHASE_BINNING,
     MPM_PHASE_VIEWS /* arrays of users, read in and written out */
 };
+
+/** Is a wall absorbing? */
+bool mpm_settings_absorb(const mpm_settings *settings);
 
 typedef struct mpm_simulation mpm_simulation;
 

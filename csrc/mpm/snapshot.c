@@ -28,6 +28,8 @@ static const struct entry numbers[] = {
     ENTRY("friction_work", books.friction_work), ENTRY("impact_work", books.impact_work),
     ENTRY("joint_work", books.joint_work), ENTRY("joint_impulse.x", books.joint_impulse[0]),
     ENTRY("joint_impulse.y", books.joint_impulse[1]), ENTRY("joint_impulse.z", books.joint_impulse[2]),
+    ENTRY("damping_impulse.x", damping_impulse[0]), ENTRY("damping_impulse.y", damping_impulse[1]),
+    ENTRY("damping_impulse.z", damping_impulse[2]),
 };
 static const struct entry counters[] = {
     ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
@@ -46,7 +48,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 12, /* the last numbers are impulses and works; all others are not negative */
+    SIGNED_NUMBERS = 15, /* the last numbers are impulses and works; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

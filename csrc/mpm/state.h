@@ -72,6 +72,7 @@ struct mpm_simulation {
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     bool has_rigid;      /* a material is rigid */
     bool has_kink;       /* the stress of a material has a kink */
+    bool damps;          /* there is damping, or an absorbing wall */
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     struct rigid_form *forms; /* per material */
     size_t rigid_capacity, form_capacity;
@@ -92,6 +93,7 @@ struct mpm_simulation {
     bool frozen;       /* particles without mass wait for their deletion */
     mpm_measure measure;
     mpm_books books;
+    double damping_impulse[3]; /* since the last record [N s] */
 
     double *load_power; /* per entry of the forcing, in memory of the device [W] */
     size_t load_capacity;

@@ -153,6 +153,7 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
         const double weight = mass * settings->gravity[a];
         simulation->books.body_impulse[a] += dt * (weight + (simulation->force[a] - loads[a]));
         simulation->books.wall_impulse[a] += simulation->stage.report.impulse[a];
+        simulation->damping_impulse[a] += simulation->damps ? simulation->stage.report.drag[a] : 0;
     }
     simulation->measure = *measure;
     simulation->run.suspect = measure->outside || measure->out_of_range;

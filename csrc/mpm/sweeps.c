@@ -284,6 +284,11 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
     memcpy(pass.cells, settings->cells, sizeof pass.cells);
     memcpy(pass.gravity, settings->gravity, sizeof pass.gravity);
     memcpy(pass.walls, settings->walls, sizeof pass.walls);
+    if (stage == MPM_GRID_STEP) {
+        pass.damps = simulation->damps;
+        pass.damping = settings->damping;
+        pass.dx = settings->dx;
+    }
     if (stage != MPM_GRID_DENSITY)
         pass.colliders = mpm_describe_colliders(simulation, simulation->reports.block_books);
     if (simulation->run.forcing.holds && stage != MPM_GRID_DENSITY) {
@@ -346,13 +351,14 @@ mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation)
 {
 #define OF(name, rule) MPM_MEMBER(mpm_block_report, name, MPM_REDUCE_##rule)
     static const mpm_member of_reports[] = {OF(speed, MOST), OF(speed_before, MOST), OF(lowest, LEAST),
-                                            OF(highest, MOST), OF(impulse, SUM), OF(approach, MOST)};
+                                            OF(highest, MOST), OF(impulse, SUM), OF(approach, MOST),
+                                            OF(drag, SUM)};
 #undef OF
     mpm_backend *backend = simulation->backend;
     const double most = (double)INFINITY;
     mpm_block_report report = {.lowest = {most, most, most}, .highest = {-most, -most, -most}};
     const mpm_reduction reduction = {simulation->reports.blocks, simulation->grid.block_count, sizeof report,
-                                     of_reports, COUNT_OF(of_reports)};
+                                     of_reports, COUNT_OF(of_reports) - !simulation->damps};
     backend->reduce(backend, &reduction, &report);
     return report;
 }

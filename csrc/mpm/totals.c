@@ -25,6 +25,8 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     return totals;
 }
 
+static const mpm_history_entry of_damping[] = {
+    {"damping_impulse", MPM_HISTORY_VECTOR, offsetof(mpm_simulation, damping_impulse)}};
 static const mpm_history_entry of_contact[] = {
     {"friction_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.friction_work)},
     {"adhesion_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, adhesion_work)},
@@ -32,8 +34,8 @@ static const mpm_history_entry of_contact[] = {
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
 
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
- * exclude each other, those of contact between bodies and of rigid bodies, then two for every load, one for every pair
- * of bodies that has one, and two for every collider. */
+ * exclude each other, those of damping, of contact between bodies and of rigid bodies, then two for every load, one for
+ * every pair of bodies that has one, and two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -45,6 +47,9 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (!simulation->settings.dissipation && integrator->columns && --index == 0)
         return (mpm_history_section){integrator->columns, integrator->column_count, integrator->recorded(simulation),
                                      NULL};
+    const bool damps = simulation->settings.damping > 0 || simulation->settings.scheme.local_damping > 0;
+    if (damps && --index == 0)
+        return (mpm_history_section){of_damping, 1, simulation, NULL};
     const bool contact = simulation->settings.contact;
     if (contact && --index == 0)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
@@ -85,4 +90,5 @@ void mpm_totals_record(void *self)
     simulation->adhesion_work = 0;
     for (size_t k = 0; k < simulation->layers.count; k++)
         memset(simulation->layers.list[k].impulse, 0, sizeof simulation->layers.list[k].impulse);
+    memset(simulation->damping_impulse, 0, sizeof simulation->damping_impulse);
 }

@@ -150,6 +150,21 @@ static PyObject *set_parameters(PyObject *self, PyObject *args)
     return result;
 }
 
+static PyObject *set_dashpots(PyObject *self, PyObject *argument)
+{
+    Py_buffer view;
+    if (mpm_python_get_buffer(argument, &view, "dashpots", "d", 2, 0))
+        return NULL;
+    mpm_fem *fem = enter(self);
+    PyObject *result = NULL;
+    if (fem && (view.shape[0] != mpm_fem_get_store(fem)->count || view.shape[1] != mpm_fem_get_settings(fem)->dim))
+        PyErr_SetString(PyExc_ValueError, "dashpots: wrong shape");
+    else if (fem)
+        result = mpm_python_core_finish(self, mpm_fem_set_dashpots(fem, view.buf));
+    PyBuffer_Release(&view);
+    return result;
+}
+
 static PyObject *element_field(PyObject *self, PyObject *name)
 {
     return mpm_python_core_field(self, mpm_fem_parameters_get(((mpm_python_core *)self)->run->self), name);
@@ -196,6 +211,7 @@ static PyMethodDef methods[] = {
      "set_mesh(rest, nodes, material): positions at rest of all nodes, and elements"},
     {"set_parameters", set_parameters, METH_VARARGS,
      "set_parameters(row, values): the row of each element of the mesh, and by row the parameters that vary"},
+    {"set_dashpots", set_dashpots, METH_O, "set_dashpots(coefficients (n, d) [kg/s]): of absorbing walls"},
     {"element_field", element_field, METH_O, "As `field`, of the elements: \"material\", or a parameter that varies."},
     {"element_fields", element_fields, METH_NOARGS, "As `fields`, of the elements."},
     {"forces", forces, METH_NOARGS, "Forces of the elements on the nodes (n, d), float64 as bytes."},

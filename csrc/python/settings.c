@@ -37,12 +37,13 @@ static int get_walls(PyObject *walls, const char *name, int count, mpm_wall *out
         const char *contact;
         int found = -1;
         if (wall && PyTuple_Check(wall) &&
-            PyArg_ParseTuple(wall, "sdd", &contact, &out[i].friction, &out[i].restitution))
+            PyArg_ParseTuple(wall, "sdddd", &contact, &out[i].friction, &out[i].restitution, &out[i].speeds[0],
+                             &out[i].speeds[1]))
             found = mpm_rules_find(contact);
         Py_XDECREF(wall);
         if (found < 0) {
             if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "%s: entry %d is not (contact, friction, restitution)", name, i);
+                PyErr_Format(PyExc_ValueError, "%s: entry %d is not (contact, friction, restitution, speeds)", name, i);
             return -1;
         }
         out[i].contact = (mpm_contact)found;
@@ -190,8 +191,8 @@ static PyObject *contacts(PyObject *module, PyObject *unused)
             if (rule->methods & methods[m]->contacts)
                 mpm_python_append(&names, PyUnicode_FromString(methods[m]->method));
 #define FLAG(flag) #flag, rule->flag ? Py_True : Py_False
-        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name, FLAG(wall),
-                                               FLAG(collider), FLAG(frictional), FLAG(rebounds), FLAG(images),
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name, FLAG(wall),
+                                               FLAG(collider), FLAG(frictional), FLAG(rebounds), FLAG(absorbs), FLAG(images),
                                                FLAG(joins), "methods", names));
 #undef FLAG
     }

@@ -164,12 +164,13 @@ def at_nodes(values: FloatArray, elements: Elements, n: int) -> FloatArray:
     return mean.reshape(n, *values.shape[1:])
 
 
-def boundary_faces(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def boundary_faces(cells: npt.NDArray[Any], of: bool = False) -> Any:
     """The faces (k, d) that belong to one element only. Seen from outside they turn counter-clockwise; in 2-D the
-    inside is on the left of the way from the first node to the second.
+    inside is on the left of the way from the first node to the second. `of`: also the elements (k,).
     """
     d = cells.shape[1] - 1
     sides = [[0, 1], [1, 2], [2, 0]] if d == 2 else [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]
     faces = cells[:, sides].reshape(-1, d)
     _, index, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
-    return np.asarray(faces[np.sort(index[count == 1])])
+    chosen = np.sort(index[count == 1])
+    return (faces[chosen], chosen // len(sides)) if of else faces[chosen]

@@ -11,6 +11,7 @@ from mpm.base import _check
 from mpm.base._check import Unset
 from mpm.base.options import CoreRows, Row, option
 from mpm.scene.scene import Scene
+from mpm.scene.waves import refuse_absorbing
 from mpm.solver.options import Common
 from mpm.solver.stepping import refuse_coarse_positions
 
@@ -25,6 +26,10 @@ REFERENCES = {
         "Butterworth-Heinemann (2013)"
     ),
 }
+CUNDALL = (
+    "Cundall: Distinct element models of rock and soil structure. In: Brown (ed.), Analytical and Computational "
+    "Methods in Engineering Rock Mechanics (1987) 129-163"
+)
 IMPLICIT = "Baraff, Witkin: Large steps in cloth simulation. Proceedings of SIGGRAPH (1998) 43-54"
 
 
@@ -63,12 +68,29 @@ class Options(Common):
     damping: tuple[float, float] = option(
         (0, 0), _damping, meaning="a [1/s] and b [s] of Rayleigh's a M + b K"
     )
+    local_damping: float = option(
+        0.0,
+        CORE.number("local_damping"),
+        meaning="share of the force out of balance that is lost",
+        left_out=0.0,
+        cites=lambda chosen: [("local damping", CUNDALL)] * bool(chosen.local_damping),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.local_damping and self.integrator != INTEGRATORS[0]:
+            raise ValueError(
+                f"local_damping = {self.local_damping:g}: integrator={self.integrator!r} does not use it, only "
+                f"{INTEGRATORS[0]!r}; leave it out"
+            )
 
     @classmethod
     def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:
         """The options of a simulation of the scene; errors name option, value and what is allowed. The spacing is 0
         where the cells of the bodies give it."""
         chosen = cls(**cls._values(scene, arguments))
+        if chosen.integrator != INTEGRATORS[0]:
+            refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
         if chosen.spacing:
             chosen.refuse_coarse(scene)
         return chosen

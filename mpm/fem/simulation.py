@@ -42,6 +42,8 @@ from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.scene.loads import Traction, inside
+from mpm.scene.walls import ABSORBING
+from mpm.scene.waves import speeds_of
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
 from mpm.solver.loading import Attached, attach_all, checked, face_areas
@@ -104,6 +106,9 @@ class Simulation(Solver, kind="fem"):
     damping : (float, float)
         Rayleigh damping D = a M + b K: a [1/s], b [s]. K is the stiffness with the moduli at rest, applied to the
         rate of Green's strain, so that it resists no rigid motion.
+    local_damping : float, optional
+        Local damping of Cundall (1987) for states of rest, 0 to 0.95: nodes lose this share of the force out of balance
+        where it would speed them up, and gain it where it slows them down, component by component. Only explicit steps.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.9 of the bound of the elements, see `stable_dt`, 0.4 with a law whose
         stress has a kink (`mpm.materials.FibreReinforced`). It keeps a step as long as it can, because a step that
@@ -150,6 +155,7 @@ class Simulation(Solver, kind="fem"):
         tolerance: float | Unset = Unset(1e-6),
         max_iterations: int | Unset = Unset(2000),
         damping: tuple[float, float] = (0, 0),
+        local_damping: float = 0.0,
         **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
@@ -208,7 +214,27 @@ class Simulation(Solver, kind="fem"):
         volume = meshing.volumes(rest, nodes)
         self._rest, self._parts = rest, parts
         self._shapes = _elements.inverse_shapes(rest, nodes)
+        self._set_dashpots(rest, nodes, density)
         self._fixed = _elements.fixed(nodes, volume, density * volume, material)
+
+    def _set_dashpots(self, rest: FloatArray, nodes: npt.NDArray[np.int32], density: FloatArray) -> None:
+        """Give the nodes of faces that lie on absorbing walls at rest their dashpots, ρ c times their area."""
+        scene, dashpots = self._scene, np.zeros_like(rest)
+        absorbing = [k for k, wall in enumerate(scene.walls.values()) if wall.contact == ABSORBING]
+        if not absorbing or not len(nodes):
+            return
+        faces, element = _elements.boundary_faces(nodes, of=True)
+        corners = rest[faces]
+        area = np.linalg.norm(face_areas(corners), axis=1)
+        for k in absorbing:
+            axis, end = k // 2, (scene.lower, scene.upper)[k % 2][k // 2]
+            on = (np.abs(corners[:, :, axis] - end) < 1e-6 * self.spacing).all(axis=1)
+            pressure, shear = speeds_of(scene, [*scene.walls][k])
+            speeds = np.where(np.arange(rest.shape[1]) == axis, pressure, shear)
+            share = (density[element] * area)[on] / rest.shape[1]
+            for corner in range(rest.shape[1]):
+                np.add.at(dashpots, faces[on, corner], share[:, None] * speeds)
+        self._core.set_dashpots(dashpots)
 
     def _warn_of_places(self, scene: _scene.Scene, meshed: Meshed) -> None:
         for placed in self._colliders:

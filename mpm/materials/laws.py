@@ -262,6 +262,12 @@ class Material(_check.Strict):
         """Speed of a longitudinal wave at rest [m/s]."""
         return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self._parameter("density"))
 
+    def _shear_modulus(self) -> float:
+        """At rest [Pa]."""
+        shear = np.eye(3)[None].copy()
+        shear[0, 0, 1] = shear[0, 1, 0] = 0.5e-6
+        return float(np.asarray(self._evaluate(shear).tau)[0, 0, 1]) / 1e-6
+
     def _evaluate(
         self,
         F: FloatArray,

@@ -62,6 +62,11 @@ TRANSFER = {
 GRADIENT = {"mls": (("MLS-MPM forces", MLS_MPM),), "bspline": (("B-spline kernels", BSPLINE),)}
 
 DAMPING = ("damping of the affine velocity (RPIC)", APIC)
+LOCAL_DAMPING = (
+    "local damping",
+    "Cundall: Distinct element models of rock and soil structure. In: Brown (ed.), Analytical and Computational "
+    "Methods in Engineering Rock Mechanics (1987) 129-163",
+)
 F_BAR_AVERAGE = (
     "de Souza Neto, Perić, Dutko, Owen: Design of simple low order finite elements for large strain analysis of nearly "
     "incompressible solids. Int. J. Solids Struct. 33 (1996) 3277-3296. doi:10.1016/0020-7683(95)00259-6"

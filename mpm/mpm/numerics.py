@@ -19,6 +19,7 @@ from mpm.mpm import citations
 from mpm.scene import walls
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
+from mpm.scene.waves import refuse_absorbing
 from mpm.solver.options import Leaving
 from mpm.solver.stepping import refuse_coarse_positions
 from mpm.solver.totals import per_depth
@@ -198,6 +199,17 @@ class Numerics(Leaving):
     dissipation: bool = option(
         False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
     )
+    damping: float = option(
+        0.0, CORE.number("damping"), "1/s", meaning="by mass, of nodes", left_out=0.0, deformable=True
+    )
+    local_damping: float = option(
+        0.0,
+        CORE.number("local_damping"),
+        meaning="share of the force out of balance that is lost",
+        left_out=0.0,
+        cites=lambda chosen: [citations.LOCAL_DAMPING] * bool(chosen.local_damping),
+        deformable=True,
+    )
 
     @classmethod
     def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:
@@ -218,6 +230,10 @@ class Numerics(Leaving):
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
+        if chosen.is_implicit:
+            refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
+        if any(material._row["rigid"] for material in scene._filling):
+            refuse_absorbing(scene, "a rigid body has no waves, and nothing would hold it at the face")
         if chosen.kernel == "linear" and not chosen.dt:
             warnings.warn(
                 "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, "
@@ -247,7 +263,8 @@ class Numerics(Leaving):
                 "artificial_viscosity = ({:g}, {:g}): must be None for c_damping > 0, which removes the rate of "
                 "compression that it acts on".format(*self.artificial_viscosity)
             )
-        for name in ("f_bar", "artificial_viscosity", "dissipation") if self.is_implicit else ():
+        explicit = ("f_bar", "artificial_viscosity", "dissipation", "damping", "local_damping")
+        for name in explicit if self.is_implicit else ():
             if (value := getattr(self, name)) != rows(Numerics)[name].left_out:
                 raise ValueError(
                     f"{name} = {value}: integrator={self.integrator!r} does not use it, only 'explicit'; leave it out"
@@ -300,6 +317,10 @@ class Numerics(Leaving):
         used += ["F-bar"] * self.f_bar
         if any(self.artificial_viscosity):
             used.append("artificial viscosity {:g}, {:g}".format(*self.artificial_viscosity))
+        if self.damping:
+            used.append(f"damping {self.damping:g}/s")
+        if self.local_damping:
+            used.append(f"local damping {self.local_damping:g}")
         return ", ".join(used)
 
     def solver(self) -> str:

@@ -229,6 +229,16 @@ class Simulation(Populated, Solver, kind="simulation"):
         `Viscoelastic`), of `artificial_viscosity`, and the relaxation of `Viscoelastic`. A law whose stored energy
         grows with hardening (`Snow`) may count less than 0. `UserLaw` counts as exactly as its stress derives from
         its energy. Particles evolve with the same bits as without. Only explicit steps.
+    damping : float, optional
+        Mass-proportional damping a [1/s]: the force −a m v on every node, implicit in the node; default 0. A motion of
+        the frequency ω < a/2 creeps, at a = 2ω it comes to rest soonest. The history has
+        its ``damping_impulse``. Only explicit steps.
+    local_damping : float, optional
+        Local damping of Cundall (1987) for states of rest, 0 to 0.95: nodes lose this share of the force out of balance
+        where it would speed them up, and gain it where it slows them down, component by component. Bodies that move
+        steadily are not damped, and all frequencies are damped alike; 0.5 to 0.8 is usual. Its impulse is in
+        ``damping_impulse``, too; a body in free fall falls as much slower. Only explicit steps; the standard scheme
+        runs at about half of its speed.
 
     Raises
     ------
@@ -284,6 +294,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         particle_collisions: str = "deep",
         on_leave: str | Mapping[str, str] = "raise",
         dissipation: bool = False,
+        damping: float = 0.0,
+        local_damping: float = 0.0,
         **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):

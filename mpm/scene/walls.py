@@ -16,6 +16,8 @@ FRICTIONAL = tuple(name for name, row in ROWS.items() if row["frictional"])
 (REBOUNDING,) = (
     name for name, row in ROWS.items() if row["rebounds"]
 )  # the contact that may have a restitution
+ABSORBING = next(name for name, row in ROWS.items() if row["absorbs"])
+FASTEST = 1e90  # m/s: squares stay finite
 FATES = ("raise", "clamp", "delete")  # of particles that leave the domain
 
 
@@ -26,11 +28,15 @@ class Wall:
 
     Parameters
     ----------
-    contact : {"sticky", "slip", "separate", "mirror", "periodic"}
+    contact : {"sticky", "slip", "separate", "mirror", "periodic", "absorbing"}
         ``"sticky"``: v = 0. ``"slip"``: v·n = 0, both ways. ``"separate"``: only motion into the wall is
         removed, so that material may leave it again. ``"mirror"``: a plane of symmetry; material at it moves
         as half of a body of twice the size does, v·n = 0 on the plane and no particle crosses it.
         ``"periodic"``: this face and the one opposite are one; what leaves there comes in here.
+        ``"absorbing"``: waves leave through the face, as if the material went on beyond it: dashpots with the traction
+        −ρ (c_p v_n, c_s v_t) act on it (Lysmer & Kuhlemeyer 1969), implicit in the node. They take all of a plane wave
+        at normal incidence, less at other angles. They bear no load at rest: what presses on the face moves it out
+        slowly. Explicit steps of `mpm.Simulation` and `mpm.fem.Simulation`.
 
         The first three set the velocity of the nodes at and beyond the face, which is of first order in dx where
         material rests against it; mirror and periodic faces are of the order of the kernel.
@@ -44,22 +50,38 @@ class Wall:
         Bodies slower than what they gain in four steps of free fall, or in a fall by dx/100, come to rest as with 0,
         the default. Other materials have no use for e, because only their layer at the face would rebound and soon
         meet the rest: elastic bodies rebound by their own elasticity. A scene without rigid bodies raises.
+    speeds : (float, float), optional, keyword
+        Of the waves that an ``"absorbing"`` wall lets out, pressure and shear, c_p >= c_s >= 0 [m/s]. Default: those of
+        the bodies at rest, which must then agree.
 
     Raises
     ------
     ValueError
-        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"`` or
-        ``"periodic"``, restitution outside [0, 1] or with a contact other than ``"separate"``.
+        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
+        ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
+        speeds with one other than ``"absorbing"``.
+
+    References
+    ----------
+    J. Lysmer, R. L. Kuhlemeyer, Finite dynamic model for infinite media, J. Eng. Mech. Div. ASCE 95 (1969) 859-877.
     """
 
     contact: str
     friction: float = 0.0
     restitution: float = 0.0
+    speeds: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore_fields(self, state)
 
-    def __init__(self, contact: str, *, friction: float = 0.0, restitution: float = 0.0) -> None:
+    def __init__(
+        self,
+        contact: str,
+        *,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+        speeds: Sequence[float] | None = None,
+    ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
         if friction and contact not in FRICTIONAL:
@@ -67,11 +89,27 @@ class Wall:
         object.__setattr__(self, "contact", contact)
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
+        object.__setattr__(self, "speeds", _checked_speeds(speeds, contact))
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
-        return f"Wall({self.contact!r}{friction}{restitution})"
+        speeds = f", speeds={self.speeds!r}" if self.speeds else ""
+        return f"Wall({self.contact!r}{friction}{restitution}{speeds})"
+
+
+def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
+    """The speeds of waves of a wall with a contact; raises TypeError, ValueError."""
+    if given is None:
+        return None
+    if contact != ABSORBING:
+        raise ValueError(f"speeds = {_check.shown(given)}: a {contact!r} wall has none; must be None")
+    pressure, shear = _check.array("speeds", given, (2,)).tolist()
+    if not 0 <= shear <= pressure <= FASTEST:
+        raise ValueError(
+            f"speeds = ({pressure:g}, {shear:g}): must be c_p >= c_s >= 0 [m/s], and c_p <= {FASTEST:g}"
+        )
+    return pressure, shear
 
 
 def restore_fields(thing: Any, state: Sequence[Any]) -> None:

@@ -15,6 +15,7 @@ from mpm.base import _check
 from mpm.base.options import CoreRows, Flag, Number, Options, Row, option, rows
 from mpm.scene import walls
 from mpm.scene.scene import Scene
+from mpm.scene.waves import speeds_of
 from mpm.solver.stepping import LEAST_STEP, DType, checked_dtype
 
 CORE = CoreRows("common")
@@ -123,7 +124,10 @@ class Common(Options):
             "dim": scene.dimension,
             "lower": scene.lower.tolist(),
             "gravity": scene.gravity.tolist(),
-            "walls": [(wall.contact, wall.friction, wall.restitution) for wall in scene.walls.values()],
+            "walls": [
+                (wall.contact, wall.friction, wall.restitution, *speeds_of(scene, face))
+                for face, wall in scene.walls.items()
+            ],
             "on_leave": walls.fates(getattr(self, "on_leave", walls.FATES[0]), scene.dimension),
             "threads": self.threads or config.get_num_threads(),
             "isa": config.isa(),

@@ -207,7 +207,7 @@ class History(Mapping[str, FloatArray]):
 
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
-    ``wall_impulse``, both (records, d) [N s] and summed up between entries.
+    ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of pairs.
     With rigid bodies there are ``friction_work`` and ``impact_work`` [J], which their contacts with each other, walls

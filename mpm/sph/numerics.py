@@ -18,6 +18,7 @@ from mpm.materials.admission import refuse_varying
 from mpm.scene import domain, walls
 from mpm.scene.colliders import refuse_restitution
 from mpm.scene.scene import Scene
+from mpm.scene.waves import refuse_absorbing
 from mpm.solver.options import Leaving
 from mpm.solver.stepping import refuse_coarse_positions
 from mpm.sph import operators
@@ -138,6 +139,7 @@ def refuse_contacts(scene: Scene, tension: bool) -> None:
     """Raise ValueError for walls and colliders that the method cannot have."""
     why = "it acts on rigid bodies, which a fluid by SPH has not"
     refuse_restitution(scene.walls, scene.colliders, why)
+    refuse_absorbing(scene, "a fluid by SPH has no nodes at the face for dashpots; mpm.Simulation has")
     surfaces = [(f"walls[{face!r}]", wall.contact, wall.friction) for face, wall in scene.walls.items()]
     surfaces += [(f"collider {one.name!r}", one.contact, one.friction) for one in scene.colliders]
     for name, contact, friction in surfaces:

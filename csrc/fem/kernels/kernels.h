@@ -94,6 +94,8 @@ typedef struct mpm_fem_pass {
     const mpm_boundary *boundary;
     double lower[3], upper[3]; /* of the domain [m] */
     double dt, gravity[3], drag; /* [s], [m/s2], a of D = a M + b K [1/s] */
+    double local_damping;
+    const double *dashpots;    /* [row][dim] [kg/s], or NULL */
     const double *body_force;  /* [row][dim] [m/s2], or NULL */
     const mpm_forcing *forcing; /* of held regions, or NULL */
     size_t loads;

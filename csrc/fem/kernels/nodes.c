@@ -100,7 +100,10 @@ INLINE mpm_faces find_faces(const mpm_fem_pass *pass, const double x[3])
     for (int a = 0; a < DIM; a++) {
         faces.lower[a] = pass->lower[a];
         faces.upper[a] = pass->upper[a];
-        faces.held |= (x[a] <= pass->lower[a] ? 1u : 0) << 2 * a | (x[a] >= pass->upper[a] ? 1u : 0) << (2 * a + 1);
+        for (int upper = 0; upper < 2; upper++)
+            if ((upper ? x[a] >= pass->upper[a] : x[a] <= pass->lower[a]) &&
+                faces.walls[2 * a + upper].contact != MPM_ABSORBING)
+                faces.held |= 1u << (2 * a + upper);
     }
     return faces;
 }
@@ -137,6 +140,22 @@ INLINE bool is_inside(const mpm_fem_pass *pass, const real x[DIM])
     return inside;
 }
 
+/* Local damping (Cundall) takes a share of the force out of balance, against the velocity v before the step; then
+ * dashpots, implicit in the node, act. w: velocity after forces [m/s]. */
+NOINLINE void damp(const mpm_fem_pass *pass, ptrdiff_t row, const real v[DIM], real w[DIM], mpm_fem_report *report)
+{
+    const double mass = (double)((const real *)pass->mass)[row];
+    for (int a = 0; a < DIM; a++) {
+        const double change = pass->local_damping * __builtin_fabs((double)w[a] - (double)v[a]);
+        const double lost = v[a] > 0 ? change : v[a] < 0 ? -change : 0, damped = (double)w[a] - lost;
+        const double dashpot = pass->dashpots ? pass->dashpots[row * DIM + a] : 0;
+        const double after = damped / (1 + pass->dt * dashpot / mass);
+        report->drag[a] -= mass * lost / pass->dt;
+        report->wall_impulse[a] += mass * (after - damped);
+        w[a] = (real)after;
+    }
+}
+
 /* Gives a node the velocities of the regions that hold it; the last region wins. */
 NOINLINE void hold_node(const mpm_fem_pass *pass, ptrdiff_t row, real v[DIM], double (*impulses)[3])
 {
@@ -166,6 +185,7 @@ void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk)
     if (colliders)
         report.collider_speed = find_near(pass, rows, books);
     const bool near = report.collider_speed >= 0;
+    const bool damps = pass->local_damping > 0 || pass->dashpots;
     double (*impulses)[3] = pass->forcing ? pass->hold_impulses + (size_t)chunk * pass->loads : NULL;
     if (impulses)
         memset(impulses, 0, pass->loads * sizeof *impulses);
@@ -179,6 +199,8 @@ void MPM_KERNEL(nodes_move)(const mpm_fem_pass *pass, ptrdiff_t chunk)
             report.force[a] += (double)mass * b;
             report.drag[a] -= pass->drag * (double)mass * (double)v[a];
         }
+        if (__builtin_expect(damps, 0))
+            damp(pass, row, v, w, &report);
         if (near || !is_inside(pass, x))
             touch(pass, row, near, w, books, &report);
         if (__builtin_expect(impulses && pass->forcing->holds[row], 0))

@@ -5,10 +5,12 @@
  *     sum         m, p = sum of the tasks' copies, in task order        grid_velocity.h
  *     velocity    v^n = p/m, in split schemes (scheme.h)
  *     forces      v = (p + dt f)/m + dt g
+ *     dashpots    of absorbing walls                                    grid_damping.h
  *     pairs       contact between the layers of a place                 grid_pairs.h
  *     colliders   all contacts of a node at once                        grid_contact.h
  *     walls
  *     holds       nodes of held regions                                 grid_holds.h
+ *     damping     of what nothing has held                              grid_damping.h
  *     report      extremes of the velocities, impulses of mirrors       grid_report.h
  *
  * A block runs through all of them at once, unless it waits for others: for the sums of its images at mirrors and
@@ -16,6 +18,7 @@
  * second pass over the places, behind a barrier, goes on. It holds all velocities of a place before the first contact.
  */
 #include "mpm/kernels/grid_contact.h"
+#include "mpm/kernels/grid_damping.h"
 #include "mpm/kernels/grid_filter.h"
 #include "mpm/kernels/grid_holds.h"
 #include "mpm/kernels/grid_pairs.h"
@@ -40,12 +43,18 @@ INLINE void end_free_block(const mpm_grid_pass *pass, ptrdiff_t b)
     pass->reports[b].approach = begin_colliders(pass, b);
 }
 
-/* Contacts and held regions. Returns the bound of the colliders' speed. */
+/* Contacts, held regions, damping. Returns the bound of the colliders' speed. */
 INLINE double touch_block(const mpm_grid_pass *pass, ptrdiff_t b)
 {
+    const bool damps = __builtin_expect(pass->damps, 0);
+    real free[4 * MPM_BLOCK_NODES] __attribute__((aligned(64)));
+    if (damps)
+        copy_block(free, field_nodes(pass->grid, MPM_GRID_VELOCITY, b));
     const double collider_speed = apply_contacts(pass, b);
     if (__builtin_expect(pass->forcing != NULL, 0))
         hold_nodes(pass, b);
+    if (damps)
+        damp_block(pass, b, free);
     return collider_speed;
 }
 
@@ -55,6 +64,8 @@ INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrd
     for (ptrdiff_t b = first; b < first + count; b++) {
         find_velocities_before(pass, b);
         apply_forces(pass, b);
+        if (__builtin_expect(pass->damps, 0))
+            absorb_block(pass, b);
     }
     if (place && pass->layers)
         meet(pass, place);

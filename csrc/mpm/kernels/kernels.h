@@ -89,6 +89,7 @@ typedef struct mpm_block_report {
     double speed_before;      /* the same for v^n, where the scheme needs it */
     double lowest[3], highest[3]; /* extremes of the components at nodes with mass [m/s]; infinite without any */
     double impulse[3];        /* of the walls: sum of m (v after - v before) [N s] */
+    double drag[3];           /* of damping, likewise; where the pass damps */
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
@@ -246,6 +247,9 @@ typedef struct mpm_grid_pass {
     mpm_scheme scheme;
     mpm_grid_stage stage;
     int filter_step;   /* k >= 1 of MPM_GRID_FILTER */
+    bool damps;        /* has damping or absorbing walls */
+    double damping;    /* a of the force -a m v [1/s] */
+    double dx;
     const mpm_forcing *forcing; /* of held regions, whose nodes are marked; NULL: none is held */
     size_t loads;
     double (*hold_impulses)[3]; /* [block][load]: of held regions [N s] */

@@ -50,6 +50,7 @@ typedef struct mpm_scheme {
     bool midpoint;         /* move and strain with the velocity in mid step, which an implicit solve has found */
     double c_keep;         /* share of the symmetric part of C that a step keeps, 0 .. 1 (with an affine velocity) */
     bool f_bar;            /* strain with an averaged volume change (f_bar.c); explicit, MPM_F_LINEAR */
+    double local_damping;  /* share of the force out of balance that nodes lose, 0 .. 1; explicit */
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
 } mpm_scheme;
 
@@ -64,7 +65,8 @@ static inline bool mpm_scheme_is_standard(const mpm_scheme *scheme)
 {
     return scheme->transfer == MPM_APIC && scheme->degree == MPM_QUADRATIC &&
            scheme->gradient == MPM_GRADIENT_MLS && scheme->f_update == MPM_F_LINEAR && !scheme->midpoint &&
-           scheme->c_keep == 1 && !scheme->f_bar && !mpm_scheme_is_viscous(scheme);
+           scheme->c_keep == 1 && !scheme->f_bar && !(scheme->local_damping > 0) &&
+           !mpm_scheme_is_viscous(scheme);
 }
 
 /** Does C take part in P2G, as an affine velocity? */
@@ -89,7 +91,7 @@ static inline bool mpm_scheme_reads_before(const mpm_scheme *scheme)
 /** Does the grid keep v^n besides v~? If so, it collects momentum and forces separately. */
 static inline bool mpm_scheme_is_split(const mpm_scheme *scheme)
 {
-    return mpm_scheme_reads_before(scheme) || scheme->midpoint;
+    return mpm_scheme_reads_before(scheme) || scheme->midpoint || scheme->local_damping > 0;
 }
 
 /** Does G2P compute v and C from node velocities alone, whatever v and C were before? */
