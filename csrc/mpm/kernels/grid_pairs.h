@@ -75,7 +75,7 @@ INLINE void take_moments(mpm_layer_body *body, const node4 row[MOMENT_ROWS])
 }
 
 /* The image entry of node n of a block with images; NULL: it has none. */
-INLINE const mpm_image_node *image_at(const mpm_grid *grid, const mpm_node_block *block, int n)
+INLINE const mpm_image_node *image_of(const mpm_grid *grid, const mpm_node_block *block, int n)
 {
     const mpm_images *images = &grid->images;
     for (int32_t i = block->fold < 0 ? 0 : images->first_node[block->fold];
@@ -124,7 +124,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
 {
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *blocks = &grid->blocks[place->first];
-    const mpm_image_node *image = image_at(grid, blocks, n);
+    const mpm_image_node *image = image_of(grid, blocks, n);
     mpm_layer_body bodies[MPM_MOST_AT_NODE];
     mpm_layer_touch touches[MPM_MOST_AT_NODE * (MPM_MOST_AT_NODE - 1) / 2];
     mpm_layer_node node = {.dim = DIM, .degree = pass->scheme.degree, .dt = pass->dt, .h = pass->colliders.dx};
@@ -135,7 +135,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
     find_room(pass, at, node.room);
     for (int k = 0; k < count; k++) {
         const real *v = field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k]) + 4 * n;
-        const mpm_image_node *own = image_at(grid, &blocks[layers[k]], n); /* the images of its layer */
+        const mpm_image_node *own = image_of(grid, &blocks[layers[k]], n); /* the images of its layer */
         node4 row[MOMENT_ROWS];
         bodies[k] = (mpm_layer_body){.layer = blocks[layers[k]].layer, .index = layers[k], .mass = (double)v[3]};
         for (int r = 0; r < MOMENT_ROWS; r++)
