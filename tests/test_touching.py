@@ -387,7 +387,7 @@ def test_rigid_bodies_and_colliders_act_beside_contact():
         (lambda: mpm.Simulation(three(), dx=1 / 32).equilibrate(), "equilibrate does not know"),
         (
             lambda: mpm.Simulation(three(), dx=1 / 32).scene.set_contact("a", "b", "slip"),
-            "nothing can be added",
+            "accepts no additions",
         ),
     ],
 )

@@ -7,8 +7,8 @@
  *
  * a pair a, b touches as follows:
  *
- *     normal   n from a to b: between g_b - g_a and the axis of Fisher's linear discriminant of the two (Ann. Eugenics 7
- *              (1936) 179), or that axis alone where they differ much, as in bodies thinner than the kernel
+ *     normal   n from a to b: between g_b - g_a and the axis of Fisher's linear discriminant of the two (Ann. Eugenics
+ *              7 (1936) 179), or that axis alone where they differ much, as in bodies thinner than the kernel
  *     gap      the layer r <= u <= f along n that has the volume and the first moment of a body under the B-spline
  *              tells its front f:  gap = -h (f_a + f_b)
  *     impulse  n . (v_a - v_b) <= max(gap, 0)/dt after it: bodies approach until they touch; Coulomb friction

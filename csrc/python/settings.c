@@ -191,9 +191,9 @@ static PyObject *contacts(PyObject *module, PyObject *unused)
             if (rule->methods & methods[m]->contacts)
                 mpm_python_append(&names, PyUnicode_FromString(methods[m]->method));
 #define FLAG(flag) #flag, rule->flag ? Py_True : Py_False
-        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name, FLAG(wall),
-                                               FLAG(collider), FLAG(frictional), FLAG(rebounds), FLAG(absorbs), FLAG(images),
-                                               FLAG(joins), "methods", names));
+        mpm_python_append(&list, Py_BuildValue("{s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:N}", "name", rule->name,
+                                               FLAG(wall), FLAG(collider), FLAG(frictional), FLAG(rebounds),
+                                               FLAG(absorbs), FLAG(images), FLAG(joins), "methods", names));
 #undef FLAG
     }
     return list;

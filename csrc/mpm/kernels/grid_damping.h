@@ -16,8 +16,8 @@
  * k = c S/(I dx), whatever the density and wherever the material ends along the face.
  *
  * J. Lysmer, R. L. Kuhlemeyer, J. Eng. Mech. Div. ASCE 95 (1969) 859-877.
- * P. A. Cundall, Distinct element models of rock and soil structure, in: E. T. Brown (ed.), Analytical and Computational
- * Methods in Engineering Rock Mechanics (1987) 129-163.
+ * P. A. Cundall, Distinct element models of rock and soil structure, in: E. T. Brown (ed.), Analytical and
+ * Computational Methods in Engineering Rock Mechanics (1987) 129-163.
  */
 #pragma once
 #include <math.h>

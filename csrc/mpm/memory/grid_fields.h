@@ -27,8 +27,8 @@ typedef struct mpm_fold_rule {
  *          MPM_GRID_NONE where no sweep scatters it. Copies are added in the order of tasks.
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
- *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?) and `dim`, which
- *          mpm/describe.c evaluates
+ *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?) and `dim`,
+ *          which mpm/describe.c evaluates
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
