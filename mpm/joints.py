@@ -101,7 +101,8 @@ def _unit(name: str, value: npt.ArrayLike) -> FloatArray:
     return given if abs(length - 1) < 1e-15 else _check.frozen(given / length)
 
 
-def _spatial(vector: FloatArray, name: str, dimension: int) -> FloatArray:
+def _spatial(given: npt.ArrayLike, name: str, dimension: int) -> FloatArray:
+    vector = np.asarray(given, dtype=np.float64)
     if len(vector) != dimension:
         raise ValueError(
             f"joint: {name} = {_check.shown(tuple(vector.tolist()))} has {len(vector)} components; "
@@ -150,8 +151,8 @@ class Hinge(Joint):
         freely.
     """
 
-    point: FloatArray
-    axis: FloatArray | None = None
+    point: npt.ArrayLike
+    axis: npt.ArrayLike | None = None
     spin: float | None = None
 
     def __post_init__(self) -> None:
@@ -177,7 +178,7 @@ class Slider(Joint):
         Velocity along it that drives the body [m/s]. Default None: it slides freely.
     """
 
-    direction: FloatArray
+    direction: npt.ArrayLike
     speed: float | None = None
 
     def __post_init__(self) -> None:
@@ -203,7 +204,7 @@ class Socket(Joint):
         The point [m], inside or outside the body.
     """
 
-    point: FloatArray
+    point: npt.ArrayLike
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", _vector("point", self.point))
@@ -228,7 +229,7 @@ class FixedAxis(Joint):
         freely; in 2-D that is no joint.
     """
 
-    axis: FloatArray | None = None
+    axis: npt.ArrayLike | None = None
     spin: float | None = None
 
     def __post_init__(self) -> None:

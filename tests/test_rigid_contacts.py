@@ -1,5 +1,7 @@
 """Rigid bodies at walls, colliders, each other and deformable bodies, against closed forms."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -406,3 +408,47 @@ def test_vertices_nearer_than_particles_have_cones_of_their_own():
     sim = mpm.Simulation(scene, dx=1 / 16)
     sim.run(0.5)
     assert sim.particles.x[:, 1].min() > 0
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_bodies_that_begin_in_each_other_are_refused(dim):
+    """Also in a collider, and in a body that has moved meanwhile."""
+
+    def begun(first, second, collider=None, **motion):
+        scene = mpm.Scene([0] * dim, [2] * dim, walls="separate")
+        if collider is not None:
+            scene.add_collider(collider, name="post")
+        scene.add(first, STONE, name="first", **motion)
+        if second is not None:
+            scene.add(second, STONE, name="second")
+        return mpm.Simulation(scene, dx=H)
+
+    middle, beside = [1.0] * dim, [1.39] + [1.0] * (dim - 1)
+    ball, far = Ball(middle, 0.2), Ball([1.6] + [1.0] * (dim - 1), 0.2)
+    message = (
+        r"rigid body 'second' begins 0\.01\d* m deep in rigid body 'first': must be at most 0\.1 dx = 0\.01 m"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=message):
+            begun(ball, Ball([1.389] + [1.0] * (dim - 1), 0.2))
+        with pytest.raises(ValueError, match=r"rigid body 'first' begins 0\.2 m deep in collider 'post'"):
+            begun(ball, None, HalfSpace(middle, [1] + [0] * (dim - 1)))
+    begun(ball, Ball(beside, 0.1999))
+    sim = begun(ball, far, velocity=[0] * (dim - 1) + [1.0])
+    sim.run(0.5)
+    sim.add(Ball(middle, 0.2), STONE, name="third")
+    with pytest.raises(ValueError, match=r"'fourth' begins .* deep in rigid body 'first'"):
+        sim.add(Ball([1.0] * (dim - 1) + [1.785], 0.1), STONE, name="fourth")
+    assert sim.scene is not None and "fourth" not in [body.name for body in sim.scene.bodies]
+
+
+def test_a_thin_body_beside_deformable_ones_is_warned_of():
+    for thick, thin in ((0.04, True), (0.11, False)):
+        scene = mpm.Scene((0, 0), (2, 2))
+        scene.add(Box((0.5, 0.5), (1.5, 0.5 + thick)), STONE, name="sheet")
+        scene.add(Box((0.5, 0.8), (1.5, 1.2)), mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            mpm.Simulation(scene, dx=H)
+        assert any("deformable material passes through it" in str(one.message) for one in found) == thin

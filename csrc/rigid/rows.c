@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+static const double LOOSE = 1e3; /* what may be left after the least rounds, over the tolerance: jams need many more */
 enum { LEAST_ROUNDS = 200, MOST_ROUNDS = 5000, VISITS = 100000 }; /* VISITS: of contacts in a pass */
 
 static void find_tangents(mpm_rigid_contact *c, int dim)
@@ -161,7 +162,7 @@ void mpm_rows_iterate(mpm_rigid_world *world, int pass, double tolerance)
     const int tangents = world->boundary->dim - 1;
     const size_t few = VISITS / (world->contacts + 1), most = few < MOST_ROUNDS ? few : MOST_ROUNDS;
     double worst = INFINITY;
-    for (size_t k = 0; (k < LEAST_ROUNDS || k < most) && worst > tolerance; k++) {
+    for (size_t k = 0; worst > (k < LEAST_ROUNDS ? 1 : LOOSE) * tolerance && (k < LEAST_ROUNDS || k < most); k++) {
         worst = 0;
         for (size_t i = 0; i < world->contacts; i++)
             worst = fmax(worst, relax(&world->contact[k % 2 ? world->contacts - 1 - i : i], world->body, pass,

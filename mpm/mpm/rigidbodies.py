@@ -6,11 +6,14 @@ import functools
 import itertools
 import math
 import operator
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.mpm.bodies import Sampled
 from mpm.mpm.rigidforms import NUMBERS, Form
@@ -20,7 +23,7 @@ from mpm.shapes import Ball, Box, DistanceGrid, Points, Polygon, Shape
 from mpm.shapes.distances import Program, describe, measure
 from mpm.shapes.shape import _Combined, _Moved
 
-__all__ = ["form_of"]
+__all__ = ["distance_of", "form_of", "refuse_overlap", "spin_of", "warn_of_thin"]
 
 FEW = 32  # particles whose balls are a shape of its own; more are sampled on a lattice
 CONE = np.radians(3)  # beyond the normals that are found
@@ -29,6 +32,7 @@ ALIKE = 0.3  # particle spacings: nearer points are one
 SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
 LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
 VERTEX, EDGE = -2, -1  # in place of the particle of a point
+DEEPEST = 0.1  # cells: a body that begins deeper in another is a mistake
 LARGEST = 3 * 10**7  # nodes of a lattice of distances
 FAR = 2.5  # cells around a body in which its distance is read
 CELLS = {2: 200, 3: 50}  # of the quadrature of the inertia, along the longest side
@@ -308,8 +312,7 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _edges(program: Program, y: FloatArray, s: float) -> FloatArray:
-    """Places (m, d) on the edges near points y (n, d) of a surface, such as the rims of a cylinder, with which it
-    touches where it is tilted."""
+    """Places (m, d) on the edges near points y (n, d) of a surface: a tilted cylinder touches with its rims."""
     d = y.shape[1]
     if not len(y):
         return y
@@ -444,3 +447,44 @@ def _curvature(
     inverse = np.zeros((n, 3, 3))
     inverse[:, :d, :d] = np.einsum("pad,pab,pbe->pde", across, in_plane, across)
     return inverse, np.where(curved, value, 0).max(axis=1, initial=0)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+def refuse_overlap(
+    form: Form, name: str, others: Iterable[tuple[str, Callable[[FloatArray], FloatArray]]], dx: float
+) -> None:
+    """Raise ValueError if points of a surface lie deep in another rigid body or in a collider: a name and a distance
+    (m, d) -> (m,) in the frame of the domain each."""
+    d = len(form.reference)
+    places, radii = form.points[:, :d] + form.reference, form.points[:, 3]
+    for other, distance in others:
+        depth = float((radii - distance(places)).max(initial=0))
+        if depth > DEEPEST * dx:
+            raise ValueError(
+                f"rigid body {name!r} begins {depth:.3g} m deep in {other}: must be at most {DEEPEST} dx = "
+                f"{DEEPEST * dx:.3g} m; move it"
+            )
+
+
+def distance_of(form: Form, place: FloatArray, rotation: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """The distance of a rigid body, the origin of whose rest frame has come to this place (d,) with this rotation."""
+    program = form.program
+    return lambda y: measure(program, (y - place) @ rotation + form.reference)[0]
+
+
+def warn_of_thin(form: Form, sampled: Sampled, dx: float) -> None:
+    """Warn of a rigid body that deformable material passes through."""
+    if isinstance(sampled.body.shape, Points):
+        return
+    d = sampled.x.shape[1]
+    spacing = float(np.median(sampled.volume)) ** (1 / d)
+    thick = spacing - 2 * float(measure(form.program, sampled.x)[0].min())
+    if thick < (1 - 1e-6) * dx:
+        warnings.warn(
+            f"rigid body {sampled.body.name!r} is some {thick:.2g} m thick, and cells are {dx:.3g} m: deformable "
+            "material passes through it; choose a smaller dx or a thicker shape",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm.base._check import FloatArray
+from mpm.shapes.distances import Program
 
 __all__ = ["JOINT", "NUMBERS", "Form"]
 
@@ -32,6 +33,11 @@ class Form:
     mass: float  # [kg]
     own: FloatArray  # (3, 3) inertia less that of the particles as points [kg m²]
     joint: FloatArray = field(default_factory=lambda: np.zeros(JOINT))
+
+    @property
+    def program(self) -> Program:
+        """The distance of the shape."""
+        return Program(self.nodes, self.numbers, 0)
 
     @property
     def arguments(self) -> tuple[Any, ...]:

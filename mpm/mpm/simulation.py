@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -22,7 +23,7 @@ from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
-from mpm.mpm.rigidbodies import form_of, spin_of
+from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, warn_of_thin
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
@@ -404,6 +405,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         warn_of_particles_inside(
             self._colliders, sampled.x, sampled.body.name, self._numerics.dx
         )  # may raise
+        if form is not None:
+            refuse_overlap(form, sampled.body.name, self._near_rigid(form), self._numerics.dx)
+            if not all(one._row["rigid"] for one in self._scene._filling):
+                warn_of_thin(form, sampled, self._numerics.dx)
         index = self._index(material, self._layer(sampled.body))
         if form is not None:
             self._core.set_form(index, *form.arguments)
@@ -418,6 +423,28 @@ class Simulation(Populated, Solver, kind="simulation"):
             np.asarray(self._core.field("surface_point"))[first:] = keeper
         if material._varies or form is not None:
             self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _near_rigid(self, form: Form) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
+        """What a rigid body may not begin in: names, and distances in the frame of the domain."""
+        d, radius = self.dimension, form.points[:, 3:4] + self._numerics.dx
+        places = form.points[:, :d] + form.reference
+        low, high = (places - radius).min(axis=0), (places + radius).max(axis=0)
+        p, bodies = self.particles, {number: name for name, number in self._material_of_bodies().items()}
+        materials = p._copy("material") if self._forms else np.zeros(0)
+        for number, other in self._forms.items():
+            rows = np.flatnonzero(materials == number)
+            if not len(rows):
+                continue
+            x, rest, m, F = (
+                np.asarray(p._copy(name)[rows], dtype=np.float64) for name in ("x", "rest", "mass", "F")
+            )
+            if (x.max(axis=0) < low).any() or (x.min(axis=0) > high).any():
+                continue
+            place = m @ (x - rest @ F[0].T) / m.sum()
+            yield f"rigid body {bodies.get(number, '')!r}", distance_of(other, place, F[0])
+        for one in self._colliders:
+            name = one.collider.name
+            yield f"collider {name!r}", functools.partial(self.collider_distance, name)
 
     def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
