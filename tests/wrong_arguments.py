@@ -122,7 +122,9 @@ ADD = {
     "angular_velocity": [*NUMBER, (1, 2, 3)],
     "F": [*VECTOR, np.zeros((2, 2)), np.diag([1, -1]), np.eye(3), np.full((2, 2), NAN), np.ones((2, 2))],
     "name": [1, "", "  ", b"x", ["x"], "taken"],
+    "joint": [1, "hinge", (0, 0), mpm.joints.Hinge, mpm.joints.Hinge((0.5, 0.5))],
 }
+SPEED = [one for one in NUMBER if one is not None]  # None: a joint that nothing drives
 IN_SPACE = {  # what only a scene in 3-D refuses
     "shape": [SHAPE], "velocity": [(1, 2), (1, NAN, 0), 3.0],
     "angular_velocity": ["1", None, 1.0, NAN, True, False, (1, 2), (NAN, 0, 0), (1j, 0, 0)],
@@ -547,6 +549,13 @@ TARGETS = {
                             "friction": NOT_NEGATIVE, "restitution": [*NUMBER, -1, 1.5],
                             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
                             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),
+    "joints.Hinge": (lambda c, **k: mpm.joints.Hinge(**k), {"point": (0, 0)},
+                     {"point": [*VECTOR, None], "axis": ["z", 1.0, (0, 1), (0, 0, 0), (NAN, 0, 1)], "spin": SPEED}),
+    "joints.Slider": (lambda c, **k: mpm.joints.Slider(**k), {"direction": (1, 0)},
+                      {"direction": [*VECTOR, None, (0, 0)], "speed": SPEED}),
+    "joints.Socket": (lambda c, **k: mpm.joints.Socket(**k), {"point": (0, 0, 0)}, {"point": [*VECTOR, None]}),
+    "joints.FixedAxis": (lambda c, **k: mpm.joints.FixedAxis(**k), {},
+                         {"axis": ["z", 1.0, (0, 1), (0, 0, 0), (NAN, 0, 1)], "spin": SPEED}),
     "motion.Linear": (lambda c, **k: motion.Linear(**k), {"velocity": (1, 0)},
                       {"velocity": [*VECTOR, None, (1e91, 0)]}),
     "motion.Rotation": (lambda c, **k: motion.Rotation(**k), {"angular_velocity": 1.0, "about": (0, 0)},
