@@ -85,7 +85,9 @@ struct nacc_strain {
 INLINE struct nacc_strain nacc_strain_of(const struct law_state *state)
 {
     const wide one = wide_set(1), *Fzz = DIM == 2 ? &state->history[NACC_FZZ] : NULL;
-    struct nacc_strain s = {.J = matrix_det(state->F), .zz = wide_set(0)};
+    struct nacc_strain s; /* an initialiser would clear it first */
+    s.J = matrix_det(state->F);
+    s.zz = wide_set(0);
     if (Fzz)
         s.J *= *Fzz;
     s.small = strain_of(state->F, wide_max(s.J, wide_set((real)1e-9)), Fzz);
@@ -98,14 +100,15 @@ INLINE struct nacc_strain nacc_strain_of(const struct law_state *state)
     return s;
 }
 
-/* J^(-2/3) tr b/3 - 1. The terms of first order in its logarithm cancel. */
+/* J^(-2/3) tr b/3 - 1 = e^w - 1. Where strains are small, w is of second order: that of its logarithm cancels. */
 INLINE wide nacc_shear(const struct nacc_strain *b)
 {
-    const wide one = wide_set(1), third = wide_set((real)(1.0 / 3));
-    wide excess; /* of the mean over its logarithm */
-    (void)wide_log_near(wide_select(b->small.near, b->mean, one), third * b->small.trace, b->small.near, &excess);
-    const wide close = wide_expm1(wide_fma(third + third, b->small.shear, -excess));
-    return wide_select(b->small.near, close, wide_fma(b->shrink, b->mean, -one));
+    const wide one = wide_set(1), third = wide_set((real)(1.0 / 3)), mean = third * b->small.trace;
+    const wide w = wide_fma(third + third, b->small.shear, -log_defect(mean, b->mean));
+    wide series = one;
+    UNROLL for (int k = REAL_IS_FLOAT ? 4 : 8; k > 1; k--) /* |w| < 0.05 */
+        series = wide_fma(series * w, wide_set((real)(1.0 / k)), one);
+    return wide_select(b->small.near, w * series, wide_fma(b->shrink, b->mean, -one));
 }
 
 /* sinh x of x >= 0: its series where that is small, so that nothing cancels. */

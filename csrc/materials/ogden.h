@@ -102,10 +102,12 @@ INLINE void ogden_respond(const struct ogden *law, const wide logarithm[DIM], wi
         wide least = wide_set((real)__builtin_inf()), largest = zero, sum = zero;
         UNROLL for (int i = 0; i < DIM; i++) {
             const wide exponent = law->alpha[p] * logarithm[i], power = wide_exp(exponent);
+            const wide excess_of = wide_exp_excess(exponent, power); /* near 0 it has the digits of power - 1 */
+            const mask close = wide_less(wide_abs(exponent), half);
             least = wide_min(power, least);
             largest = wide_max(power, largest);
-            tau[i] = wide_fma(law->mu[p], wide_expm1(exponent), tau[i]);
-            sum += wide_exp_excess(exponent, power);
+            tau[i] = wide_fma(law->mu[p], wide_select(close, exponent + excess_of, power - one), tau[i]);
+            sum += excess_of;
         }
         energy = wide_fma(law->mu[p] / law->alpha[p], sum, energy);
         terms += ogden_curvature(law->mu[p], law->alpha[p], least, largest);

@@ -127,12 +127,28 @@ INLINE struct viscoelastic_branch viscoelastic_branch_of(const struct law_state 
 {
     struct viscoelastic_branch r;
     r.C = viscoelastic_metric(state, k, &r.C_zz);
-    /* b - I = F F^T - I + F (C - I) F^T */
+    /* With G = F - I and H = F C - I = G + F (C - I): b - I = H F^T + G^T, which has no rounding of 1. Row by row, few
+     * numbers wait in registers. */
     const wide one = wide_set(1);
-    const matrix c = matrix_add_diagonal(r.C, -one), Fc = matrix_multiply(state->F, c);
-    const matrix e = matrix_add(strain_left(state->F), matrix_symmetric(matrix_multiply_transposed(Fc, state->F)));
+    const matrix c = matrix_add_diagonal(r.C, -one), G = matrix_add_diagonal(state->F, -one);
+    matrix e;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        wide h[DIM];
+        UNROLL for (int j = 0; j < DIM; j++) {
+            h[j] = G.m[i][j];
+            UNROLL for (int l = 0; l < DIM; l++)
+                h[j] = wide_fma(state->F.m[i][l], c.m[l][j], h[j]);
+            r.FC.m[i][j] = h[j];
+        }
+        UNROLL for (int j = i; j < DIM; j++) {
+            e.m[i][j] = G.m[j][i];
+            UNROLL for (int l = 0; l < DIM; l++)
+                e.m[i][j] = wide_fma(h[l], state->F.m[j][l], e.m[i][j]);
+        }
+    }
+    e = matrix_symmetric(e);
+    r.FC = matrix_add_diagonal(r.FC, one);
     const wide mean_e = wide_set((real)(1.0 / DIM)) * matrix_trace(e);
-    r.FC = matrix_add(Fc, state->F);
     r.b = matrix_add_diagonal(e, one);
     r.m = one + mean_e;
     r.d = matrix_scale(one / r.m, matrix_add_diagonal(e, -mean_e));

@@ -72,7 +72,9 @@ struct strain {
 INLINE struct strain strain_of(matrix F, wide J, const wide *Fzz)
 {
     const wide half = wide_set((real)0.5);
-    struct strain s = {.e = strain_left(F), .gained = strain_gained(F)};
+    struct strain s; /* an initialiser would clear it first */
+    s.e = strain_left(F);
+    s.gained = strain_gained(F);
     const wide(*e)[DIM] = (const wide(*)[DIM])s.e.m;
     s.trace = matrix_trace(s.e);
     s.second = wide_fnma(e[0][1], e[0][1], e[0][0] * e[1][1]);
@@ -123,7 +125,9 @@ INLINE void strain_stretch_by(struct stretch *s, matrix F, matrix R, mask far)
 INLINE struct stretch strain_stretch(matrix F, const matrix *R)
 {
     const wide one = wide_set(1), two = wide_set(2), c = F.m[0][0] + F.m[1][1], n = F.m[1][0] - F.m[0][1];
-    struct stretch s = {.e = strain_left(F), .gained = strain_gained(F)};
+    struct stretch s;
+    s.e = strain_left(F);
+    s.gained = strain_gained(F);
     const wide t2 = wide_fma(c, c, n * n);
     const mask far = mask_not(wide_less(-one, s.gained) & wide_less(wide_set((real)0.25), t2));
     const wide t = wide_sqrt(wide_select(far, one, t2)), upper = t + two, inverse = one / (t * upper);
@@ -143,7 +147,9 @@ INLINE struct stretch strain_stretch(matrix F, const matrix *R)
 INLINE struct stretch strain_stretch(matrix F, const matrix *R)
 {
     const wide one = wide_set(1), half = wide_set((real)0.5);
-    struct stretch s = {.e = strain_left(F), .gained = strain_gained(F)};
+    struct stretch s;
+    s.e = strain_left(F);
+    s.gained = strain_gained(F);
     const matrix known = R ? *R : polar_rotation(F);
     const matrix X = matrix_symmetric(matrix_add_diagonal(matrix_multiply_transposed(F, known), -one));
     UNROLL for (int i = 0; i < DIM; i++)
