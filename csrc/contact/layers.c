@@ -8,6 +8,7 @@ enum { ROUNDS = 10, MOST_PAIRS = MPM_MOST_AT_NODE * (MPM_MOST_AT_NODE - 1) / 2 }
 static const double AGREE = 0.8;     /* cosine between the two normals from which on the slopes count */
 static const double RIDGE = 0.01;    /* of the discriminant: least variance over h^2 */
 static const double OPENING = 0.25;  /* cells up to which adhesion and slip hold: the error of the gap, and some more */
+static const double NEAR = 1e-5;     /* cells to which fronts are found */
 static const double THIN = 1e-6;     /* share of the kernel below which a layer has no thickness */
 static const double LEAST_ROOM = 0.25; /* within walls: the node at the edge of two of them */
 static const double LIGHT = 1e-12;   /* mass over that of the partner below which a body at a node is no partner */
@@ -153,8 +154,12 @@ static double inverse(int degree, double share)
     if (low < outer)
         return sign * ((degree == 2 ? cbrt(6 * low) : sqrt(sqrt(24 * low))) - reach);
     double u = (low - 0.5) / spline(degree, 0); /* B is convex here: Newton's method keeps to one side */
-    for (int k = 0; k < 6; k++)
-        u -= (mpm_layers_share(degree, u) - low) / spline(degree, u);
+    for (int k = 0; k < 6; k++) {
+        const double step = (mpm_layers_share(degree, u) - low) / spline(degree, u);
+        u -= step;
+        if (fabs(step) < 1e-9)
+            break;
+    }
     return sign * u;
 }
 
@@ -169,21 +174,20 @@ static double front(int degree, double volume, double offset)
         const double middle = offset / volume;
         return middle < -reach ? -reach : middle > reach ? reach : middle;
     }
-    double low = inverse(degree, volume), high = reach;
-    if (moment(degree, low) >= offset)
-        return low;
-    double f = 0.5 * (low + high);
+    double low = inverse(degree, volume), high = reach, f = low, r = -reach;
     for (int k = 0; k < 30; k++) {
-        const double r = inverse(degree, mpm_layers_share(degree, f) - volume);
         const double rest = moment(degree, f) - moment(degree, r) - offset, slope = (f - r) * spline(degree, f);
+        if (k == 0 && rest >= 0) /* a half-space */
+            return low;
         *(rest < 0 ? &low : &high) = f;
         double next = slope > 1e-9 ? f - rest / slope : low;
         if (!(next > low && next < high))
             next = 0.5 * (low + high);
-        const bool found = fabs(next - f) < 1e-7;
+        const bool found = fabs(next - f) < NEAR;
         f = next;
         if (found)
             break;
+        r = inverse(degree, mpm_layers_share(degree, f) - volume);
     }
     return f;
 }
@@ -284,8 +288,9 @@ static void give(mpm_layer_body *bodies, const struct contact *c, const double i
     }
 }
 
+/* Returns whether a pair may touch. `apart`: there is no other pair, so that bodies which part stay untouched. */
 static bool begin(const mpm_layers *pairs, const mpm_layer_node *node, const mpm_layer_body *bodies, int a, int b,
-                  struct contact *c)
+                  bool apart, struct contact *c)
 {
     const mpm_layer_body *A = &bodies[a], *B = &bodies[b];
     const mpm_layer_pair *own = mpm_layers_find(pairs, A->layer, B->layer);
@@ -293,6 +298,9 @@ static bool begin(const mpm_layers *pairs, const mpm_layer_node *node, const mpm
     *c = (struct contact){.a = a, .b = b, .friction = rule.friction};
     if (A->mass < LIGHT * B->mass || B->mass < LIGHT * A->mass || !(A->volume > 0 && B->volume > 0) ||
         !find_normal(A, B, c->n))
+        return false;
+    relative(bodies, c, c->before);
+    if (apart && !(dot(c->before, c->n) > 0) && rule.contact == MPM_SEPARATE && rule.adhesion == 0)
         return false;
     const double room = room_of(node, c->n);
     const double gap = -(front(node->degree, A->volume / room, dot(A->offset, c->n) / room) +
@@ -308,7 +316,6 @@ static bool begin(const mpm_layers *pairs, const mpm_layer_node *node, const mpm
     }
     if (c->hold > 0)
         c->allowed = 0;
-    relative(bodies, c, c->before);
     return true;
 }
 
@@ -364,7 +371,7 @@ int mpm_layers_solve(const mpm_layers *pairs, const mpm_layer_node *node, mpm_la
     int found = 0, touching = 0;
     for (int a = 0; a < count; a++)
         for (int b = a + 1; b < count; b++)
-            found += begin(pairs, node, bodies, a, b, &contacts[found]);
+            found += begin(pairs, node, bodies, a, b, count == 2, &contacts[found]);
     for (int round = 0; round < (found > 1 ? ROUNDS : 1); round++)
         for (int k = 0; k < found; k++)
             turn(bodies, &contacts[k]);

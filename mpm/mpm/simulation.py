@@ -135,7 +135,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         limit load with 4 cells over half its width, and 0.95 with F-bar. Metal and soil with ν up to 0.4 do not need
         it: with few cells F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.89; 1.00 without it;
         ``python benchmarks/limit_loads.py``). Laws, histories, J and
-        ``stable_dt`` are those of the averaged F. Bodies that share nodes share the average. Momentum is conserved as
+        ``stable_dt`` are those of the averaged F. Bonded bodies share the average. Momentum is conserved as
         without it. The elastic energy in the totals is that of the averaged F; where the volume change varies within
         a cell, it is less than the work of the forces. One more transfer to the nodes and back; the standard scheme
         runs at 0.34 to 0.4 of its speed. Only explicit steps and ``f_update="linear"``.

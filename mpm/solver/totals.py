@@ -209,7 +209,8 @@ class History(Mapping[str, FloatArray]):
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
-    taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of pairs.
+    taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
+    the momentum.
     With rigid bodies there are ``friction_work`` and ``impact_work`` [J], which their contacts with each other, walls
     and colliders have taken by friction and otherwise since the entry before, ``joint_work`` [J] and
     ``joint_impulse`` (records, d) [N s], which joints have given. Without colliders that move and without deformable

@@ -49,15 +49,14 @@ static struct patterns make_patterns(void)
     return patterns;
 }
 
-/* The four factors of node k across pencils. */
-INLINE node4 across_factors(const struct stencil *s, int axis, int row, int k, int q, real e)
+/* The four factors of every row at node k along an axis across pencils. */
+INLINE void across_factors(const struct stencil *s, int axis, int k, int q, real e, node4 four[ROWS])
 {
     const real w = s->weight[axis][k][q], r = e - (real)k;
     const real of[FACTORS] = {0, w, s->slope[axis][k][q], w * r, w * r * r};
-    node4 four;
-    UNROLL for (int c = 0; c < 4; c++)
-        four[c] = of[factors[axis][row][c]];
-    return four;
+    UNROLL for (int row = 0; row < ROWS; row++)
+        four[row] = (node4){of[factors[axis][row][0]], of[factors[axis][row][1]], of[factors[axis][row][2]],
+                            of[factors[axis][row][3]]};
 }
 
 /* Adds particle p of the tile, in lane q, with the volume V. */
@@ -65,9 +64,10 @@ INLINE void add_particle(const struct stencil *s, const struct patterns *pattern
                          int q, real V, const int degree)
 {
     real e[DIM];
+    part along[ROWS][PENCIL_PARTS];
+    node4 first[ROWS], second[MOST_NODES][ROWS];
     UNROLL for (int a = 0; a < DIM; a++)
         e[a] = wide_lane(s->e[a], q);
-    part along[ROWS][PENCIL_PARTS];
     UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
         const part w = pencil_weights(s->along[p], j), d = pencil_weights(s->along_slope[p], j);
         const part r = part_set(e[DIM - 1]) - pencil_nodes(j), wr = w * r, wrr = wr * r;
@@ -76,42 +76,93 @@ INLINE void add_particle(const struct stencil *s, const struct patterns *pattern
             along[row][j] = part_fma(of[W_], w, part_fma(of[D_], d, part_fma(of[R_], wr, of[RR] * wrr)));
         }
     }
-    for (int i = 0; i <= degree; i++)
-        for (int k = 0; k <= (DIM == 3 ? degree : 0); k++)
+    UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++) {
+        if (DIM == 3)
+            across_factors(s, DIM - 2, k, q, e[DIM - 2], second[k]);
+        else
+            UNROLL for (int row = 0; row < ROWS; row++)
+                second[k][row] = (node4){1, 1, 1, 1};
+    }
+    for (int i = 0; i <= degree; i++) {
+        across_factors(s, 0, i, q, e[0], first);
+        UNROLL for (int row = 0; row < ROWS; row++)
+            first[row] *= V;
+        UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++)
             UNROLL for (int row = 0; row < ROWS; row++) {
-                node4 four = V * across_factors(s, 0, row, i, q, e[0]);
-                if (DIM == 3)
-                    four *= across_factors(s, DIM - 2, row, k, q, e[DIM - 2]);
                 real repeated[4] __attribute__((aligned(64)));
+                const node4 four = first[row] * second[k][row];
                 memcpy(repeated, &four, sizeof repeated);
                 UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
                     real *at = arenas[row] + s->offset[q] + part_position(i, k, j);
                     part_store(at, part_fma(pencil_repeat(repeated), along[row][j], part_load(at)));
                 }
             }
+    }
 }
 
-/* The shared copies of the task where the group can reach; false: there are none. */
-INLINE bool find_copies(const mpm_grid *grid, const mpm_group *group, int32_t copies[MPM_NEIGHBOURS])
+/* Where a group reaches nodes that other layers can reach, too: the copies of these blocks, and a box of arena indices
+ * around the nodes. */
+struct meeting {
+    int32_t copies[MPM_NEIGHBOURS]; /* -1: none */
+    int low[DIM], high[DIM];
+};
+
+/* The nodes of a block whose index along the axis is i, one bit each. */
+INLINE uint64_t slab_of_nodes(int axis, int i)
+{
+    static const uint64_t first[3] = {DIM == 3 ? 0xffff : 0xff, DIM == 3 ? 0x000f000f000f000f : 0x0101010101010101,
+                                      0x1111111111111111};
+    static const int apart[3] = {DIM == 3 ? 16 : 8, DIM == 3 ? 4 : 1, 1};
+    return first[axis] << i * apart[axis];
+}
+
+/* Returns whether there are any. */
+static bool find_meeting(const mpm_grid *grid, const mpm_group *group, struct meeting *meeting)
 {
     bool any = false;
+    for (int a = 0; a < DIM; a++)
+        meeting->low[a] = ARENA_SIDE, meeting->high[a] = -1;
     for (int k = 0; k < (DIM == 3 ? 27 : 9); k++) {
-        copies[k] = group->copy[k] < 0 ? -1 : grid->shared_copy[group->copy[k]];
-        any |= copies[k] >= 0;
+        const int offset[3] = {DIM == 3 ? k / 9 : k / 3, DIM == 3 ? k / 3 % 3 : k % 3, k % 3}; /* less 1 */
+        const uint64_t nodes = group->copy[k] < 0 ? 0 : grid->shared_nodes[group->node_block[k]];
+        meeting->copies[k] = nodes ? grid->shared_copy[group->copy[k]] : -1;
+        any |= nodes != 0;
+        for (int a = 0; a < DIM && nodes; a++)
+            for (int i = 0; i < BLOCK_SIDE; i++) {
+                const int at = 1 + (offset[a] - 1) * BLOCK_SIDE + i;
+                if (!(nodes & slab_of_nodes(a, i)))
+                    continue;
+                meeting->low[a] = at < meeting->low[a] ? at : meeting->low[a];
+                meeting->high[a] = at > meeting->high[a] ? at : meeting->high[a];
+            }
     }
     return any;
 }
 
-static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, const int32_t copies[MPM_NEIGHBOURS],
+/* 1 for the particles whose stencils reach the box, else 0. */
+INLINE wide find_near(const struct meeting *meeting, const real *x, int degree)
+{
+    const wide zero = wide_set(0);
+    wide found = wide_set(1);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide first = wide_floor(wide_load(x + a * WIDTH) - wide_set((real)(0.5 * (degree - 1)))) + wide_set(1);
+        const wide low = wide_set((real)(meeting->low[a] - degree)), high = wide_set((real)meeting->high[a]);
+        found = wide_select(wide_less_equal(low, first), wide_select(wide_less_equal(first, high), found, zero), zero);
+    }
+    return found;
+}
+
+static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, const struct meeting *meeting,
                              struct workspace *work)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int law = mpm_material_kernel_law(material), history = law_history(law, material);
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
     const bool keeps_J = law_keeps_J(material->law);
+    const int degree = sweep->scheme.degree;
     const struct patterns patterns = make_patterns();
     const double h = sweep->dx;
-    const wide cell = wide_set((real)(DIM == 3 ? 1 / (h * h * h) : 1 / (h * h)));
+    const wide cell = wide_set((real)(DIM == 3 ? 1 / (h * h * h) : 1 / (h * h))), zero = wide_set(0);
     real *const all[4] = {work->momentum, work->impulse, work->midpoint, work->spin};
     real *arenas[ROWS];
     for (int r = 0; r < ROWS; r++) {
@@ -121,23 +172,30 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
+        const wide near =
+            find_near(meeting, tile_vector(sweep->particles, MPM_COLUMN_X, group->first_tile + t), degree);
+        if (!mask_any(wide_less(zero, near)))
+            continue;
         tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, false);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         wide J = tile.state.J;
         if (!keeps_J)
             J = matrix_det(tile.state.F) * law_volume_scale(k.row, &tile.state);
-        const wide volume = wide_select(wide_less(wide_set(0), tile.mass), cell * tile.volume * J, wide_set(0));
-        stencil_prepare(&work->stencil, tile.x, sweep->scheme.degree);
+        const wide volume = wide_select(wide_less(zero, tile.mass), near * cell * tile.volume * J, zero);
+        stencil_prepare(&work->stencil, tile.x, degree);
         for (int p = 0; p < (left < WIDTH ? (int)left : WIDTH); p++) {
             const int q = lane_of(p);
-            if (sweep->scheme.degree == MPM_QUADRATIC)
-                add_particle(&work->stencil, &patterns, arenas, p, q, wide_lane(volume, q), MPM_QUADRATIC);
+            const real V = wide_lane(volume, q);
+            if (!(V > 0))
+                continue;
+            if (degree == MPM_QUADRATIC)
+                add_particle(&work->stencil, &patterns, arenas, p, q, V, MPM_QUADRATIC);
             else
-                add_particle(&work->stencil, &patterns, arenas, p, q, wide_lane(volume, q), MPM_CUBIC);
+                add_particle(&work->stencil, &patterns, arenas, p, q, V, MPM_CUBIC);
         }
     }
     mpm_group shared = *group;
-    memcpy(shared.copy, copies, sizeof shared.copy);
+    memcpy(shared.copy, meeting->copies, sizeof shared.copy);
     for (int r = 0; r < ROWS; r++)
         arena_add(arenas[r], &shared, sweep->grid->copies[fields[r]]);
 }
@@ -152,8 +210,8 @@ void MPM_KERNEL(contact_moments)(const mpm_sweep *sweep, const mpm_arguments *ar
         memset((char *)grid->copies[fields[r]] + first * block, 0, count * block);
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1] && count; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
-        int32_t copies[MPM_NEIGHBOURS];
-        if (find_copies(grid, group, copies) && !mpm_material_law(&sweep->materials[group->material])->rigid)
-            moments_of_group(sweep, group, copies, sweep->workspaces[thread]);
+        struct meeting meeting;
+        if (!mpm_material_law(&sweep->materials[group->material])->rigid && find_meeting(grid, group, &meeting))
+            moments_of_group(sweep, group, &meeting, sweep->workspaces[thread]);
     }
 }

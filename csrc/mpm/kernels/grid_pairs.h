@@ -157,7 +157,8 @@ INLINE void meet(const mpm_grid_pass *pass, const mpm_place *place)
 {
     memset(&pass->pair_books[place->first_pair], 0,
            (size_t)place->count * (size_t)(place->count - 1) / 2 * sizeof *pass->pair_books);
-    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+    for (uint64_t left = pass->grid->shared_nodes[place->first]; left; left &= left - 1) {
+        const int n = __builtin_ctzll(left);
         int32_t layers[MPM_MOST_AT_NODE];
         int count = 0;
         for (int32_t k = 0; k < place->count && count < MPM_MOST_AT_NODE; k++)

@@ -216,6 +216,55 @@ static mpm_status find_places(mpm_grid *grid, const mpm_allocator *allocator)
     return MPM_OK;
 }
 
+/* The nodes of neighbour `k` that the group can reach, one bit each. */
+static uint64_t reached_nodes(const mpm_group *group, int dim, int k)
+{
+    const int side = mpm_block_side(dim);
+    int low[3] = {0}, high[3] = {0};
+    uint64_t nodes = 0;
+    for (int axis = 0; axis < dim; axis++) { /* first_node and last_node count from node -1 */
+        const int first = group->first_node[axis] - 1 - side * neighbour_offset(dim, k, axis);
+        const int last = group->last_node[axis] - 1 - side * neighbour_offset(dim, k, axis);
+        low[axis] = first < 0 ? 0 : first;
+        high[axis] = last < side ? last : side - 1;
+    }
+    for (int x = low[0]; x <= high[0]; x++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int z = low[2]; z <= high[2]; z++)
+                nodes |= UINT64_C(1) << (dim == 3 ? (x * side + y) * side + z : x * side + y);
+    return nodes;
+}
+
+/* Finds the nodes that several layers can reach. Where nodes have images, others may bring a layer: these count all. */
+static mpm_status find_shared_nodes(mpm_grid *grid, const mpm_allocator *allocator, const mpm_group *groups,
+                                    size_t group_count, int dim)
+{
+    if (!grid->pair_count)
+        return MPM_OK;
+    uint64_t *reached = grid->shared_nodes = mpm_memory_new(allocator, grid->block_count, sizeof *reached);
+    if (!reached)
+        return MPM_OUT_OF_MEMORY;
+    for (size_t g = 0; g < group_count; g++)
+        for (int k = 0; k < (dim == 3 ? 27 : 9); k++)
+            if (groups[g].node_block[k] >= 0)
+                reached[groups[g].node_block[k]] |= reached_nodes(&groups[g], dim, k);
+    for (size_t b = 0; b < grid->block_count; b++)
+        reached[b] = grid->blocks[b].waits ? reached[b] : 0;
+    for (size_t p = 0; p < grid->place_count; p++) {
+        uint64_t *here = reached + grid->places[p].first, one = 0, several = 0;
+        for (int32_t k = 0; k < grid->places[p].count; k++) {
+            several |= one & here[k];
+            one |= here[k];
+            if (grid->blocks[grid->places[p].first + k].fold >= 0 && grid->places[p].count > 1)
+                several = UINT64_MAX;
+        }
+        for (int32_t k = 0; k < grid->places[p].count; k++)
+            here[k] = several;
+    }
+    grid->bytes += grid->block_count * sizeof *reached;
+    return MPM_OK;
+}
+
 /* Numbers the copies of the blocks of places with several layers, task by task. */
 static mpm_status number_shared_copies(mpm_grid *grid, const mpm_allocator *allocator)
 {
@@ -293,6 +342,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
     if (!status)
         status = number_shared_copies(grid, allocator);
     if (!status)
+        status = find_shared_nodes(grid, allocator, groups, group_count, dim);
+    if (!status)
         status = allocate_fields(grid, device, fields, real_size);
     grid->bytes += grid->images.bytes;
     if (status)
@@ -329,6 +380,7 @@ void mpm_grid_clear(mpm_grid *grid, mpm_device *device)
     mpm_memory_free(allocator, grid->task_copy);
     mpm_memory_free(allocator, grid->shared_copy);
     mpm_memory_free(allocator, grid->task_shared);
+    mpm_memory_free(allocator, grid->shared_nodes);
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         mpm_device_free(device, grid->field[f]);
         if ((int)mpm_grid_rows[f].copies == f) /* otherwise they are another field's */

@@ -36,6 +36,7 @@ typedef struct mpm_grid {
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
     int32_t *task_copy;         /* and owns the copies task_copy[t] .. task_copy[t + 1] */
     int32_t *shared_copy;       /* of each copy: its number among those of places with several layers; -1 elsewhere */
+    uint64_t *shared_nodes;     /* per block: the nodes that several layers can reach, one bit each; NULL without any */
     int32_t *task_shared;       /* task t owns the numbers task_shared[t] .. task_shared[t + 1]; NULL without any */
     /* Per field, as the table says, in memory of the device; NULL if it was not requested. Fields share copies and raw
      * sums. */
