@@ -27,6 +27,7 @@ SCALE = {
     "drum": 0.5,
     "dzhanibekov": 0.5,
     "gears": 0.5,
+    "hammer-blow": 0.5,
     "honey": 0.5,
     "hourglass": 0.5,
     "hydrostatic": 0.5,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from mpm.base import _check
 from mpm.gallery.containers import drum, hourglass, squeeze
-from mpm.gallery.elastic import disk_wall, twisted_bar
+from mpm.gallery.elastic import disk_wall, hammer_blow, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
 from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
 from mpm.gallery.rigid import bowling, crate_on_snow, dominoes, dzhanibekov, spinning_top
@@ -60,6 +60,7 @@ __all__ = [
     "dzhanibekov",
     "gears",
     "get",
+    "hammer_blow",
     "honey",
     "hourglass",
     "hydrostatic",

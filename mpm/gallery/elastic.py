@@ -5,6 +5,8 @@ Each function takes its physics as keywords, in SI units, and returns a new `mpm
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mpm import materials, shapes
@@ -63,4 +65,50 @@ def twisted_bar(
 
     bar = shapes.Box((0, -0.1, -0.1), (1, 0.1, 0.1))
     scene.add(bar, materials.FixedCorotated(E=E, nu=nu, density=density), velocity=twist, name="bar")
+    return scene
+
+
+@dataclass(frozen=True)
+class _Blow:
+    """A pressure that comes and goes on a part of the surface."""
+
+    pressure: float
+    duration: float
+    middle: float
+    width: float
+
+    def __call__(self, x: FloatArray, t: float) -> FloatArray:
+        """At places x (k, d) and a time t."""
+        strength = np.sin(np.pi * t / self.duration) ** 2 if t < self.duration else 0.0
+        return np.asarray(self.pressure * strength * (np.abs(x[:, 0] - self.middle) < 0.5 * self.width))
+
+
+@listed(
+    "a blow on the ground sends waves through it, which leave through absorbing walls (2-D)",
+    duration=0.12,
+    fps=250.0,
+    numerics={"dx": 1 / 32},
+    fem={"spacing": 1 / 32},
+    limits=(0.0, 0.02),
+)
+def hammer_blow(
+    *,
+    E: float = 1e7,
+    nu: float = 0.25,
+    density: float = 2000.0,
+    pressure: float = 1e4,
+    duration: float = 0.01,
+) -> Scene:
+    """A hammer hits the ground; pressure, shear and surface waves run away from it and do not come back.
+
+    The ground is a part of a half-space: its sides and its bottom are absorbing walls. The pressure of the hammer is a
+    traction on its surface, of which the history has the work.
+    """
+    length = _check.number("duration", duration, low=0, low_open=True, unit="s")
+    strength = _check.number("pressure", pressure, unit="Pa")
+    scene = Scene((0, 0), (4, 2), walls={"x": "absorbing", "y-": "absorbing", "y+": "separate"})
+    soil = materials.FixedCorotated(E=E, nu=nu, density=density)
+    ground = scene.add(shapes.Box((0, 0), (4, 1.75)), soil, name="ground")
+    blow = _Blow(strength, length, 2.0, 0.25)
+    scene.add_traction(ground, shapes.Box((1.5, 1.7), (2.5, 1.8)), pressure=blow, name="hammer")
     return scene
