@@ -71,7 +71,7 @@ INLINE struct image_list images_of(const mpm_grid *grid, ptrdiff_t b)
     return (struct image_list){images->nodes + images->first_node[fold], images->nodes + images->first_node[fold + 1]};
 }
 
-INLINE const mpm_image_node *image_at(struct image_list *list, int n)
+INLINE const mpm_image_node *take_image(struct image_list *list, int n)
 {
     return list->next < list->end && list->next->node == n ? list->next++ : NULL;
 }
@@ -84,7 +84,7 @@ NOINLINE void absorb_block(const mpm_grid_pass *pass, ptrdiff_t b)
     struct image_list images = images_of(pass->grid, b);
     real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-        const mpm_image_node *image = image_at(&images, n);
+        const mpm_image_node *image = take_image(&images, n);
         real *v = velocity + 4 * n;
         double kept[DIM];
         int64_t at[DIM];
@@ -111,7 +111,7 @@ NOINLINE void damp_block(const mpm_grid_pass *pass, ptrdiff_t b, const real *fre
     const real *before = local > 0 ? field_nodes(pass->grid, MPM_GRID_BEFORE, b) : NULL;
     real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-        const mpm_image_node *image = image_at(&images, n);
+        const mpm_image_node *image = take_image(&images, n);
         real *v = velocity + 4 * n;
         if (!(v[3] > 0))
             continue;
