@@ -358,7 +358,7 @@ def test_refusals():
     sim = mpm.Simulation(water, dx=1 / 16)
     with pytest.raises(ValueError, match="already the name of another collider"):
         sim.add_collider(Ball((0.1, 0.1), 0.05), name="wind")
-    with pytest.raises(TypeError, match="accepts no additions"):
+    with pytest.raises(TypeError, match="it accepts no additions"):
         sim.scene.add_force("body0", (1, 0))
     with pytest.raises(ValueError, match="equilibrate"):
         sim.equilibrate()
