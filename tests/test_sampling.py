@@ -209,6 +209,16 @@ def test_shapes_that_stick_out_are_refused(shape):
     assert repr(shape) in str(caught.value)
 
 
+def test_a_shape_that_turned_about_the_origin_is_told_so():
+    turned = Box((0.4, 0.6), (0.6, 0.8)).rotate(2.0)
+    with pytest.raises(
+        ValueError, match=r"; rotate\(\) turns a shape about the origin unless it has about=; move it"
+    ):
+        fill(turned)
+    with pytest.raises(ValueError, match=r"1\); move it"):
+        fill(Box((0.4, 0.6), (0.6, 1.8)).rotate(2.0, about=(0.5, 0.7)))
+
+
 @pytest.mark.parametrize(
     "shape, dx, message",
     [

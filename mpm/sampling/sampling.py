@@ -373,6 +373,9 @@ def refuse_outside(shape: Shape, domain: Box, dx: float, of_body: str) -> None:
         if not shape.contains(x[outside]).any():
             return
     remedy = "move it" if isinstance(shape, Points) else "move it, or cut it with shape & Box(lower, upper)"
+    moved = repr(shape)
+    if ".rotate(" in moved and "about=" not in moved:
+        remedy = f"rotate() turns a shape about the origin unless it has about=; {remedy}"
     remedy = if_in_millimetres(shape, domain.lower, domain.upper) or remedy
     raise ValueError(
         f"shape{of_body}: {shape!r} sticks out of the domain: it spans {brief(lower)} to {brief(upper)}, the domain "
