@@ -108,6 +108,16 @@ def test_views_and_clipping(opened):  # noqa: F811
         size() / parallel, 1 / (1 - 0.1 * 2 * np.sin(np.radians(17.5)) / np.sqrt(3)), atol=0.012
     )
     page.keep("perspective")
+    # The pointer finds what it points at: a particle of the front face, far from the middle.
+    row = int(np.argmax(sim.particles.x @ (1, -10, 1)))
+    at, box = sim.particles.x[row] - 0.5, page.viewer.locator(".mpm-picture").bounding_box()
+    metre = 0.93 * min(box["width"], box["height"]) / (0.92 * np.sqrt(3))
+    metre /= 1 + at[1] * 2 * np.sin(np.radians(17.5)) / np.sqrt(3)
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.page.mouse.move(middle[0] + metre * at[0], middle[1] - metre * at[2])
+    page.until(lambda: told(page).get("row") == str(row), f"row {row} is told, not {told(page)}")
+    page.page.mouse.move(middle[0], box["y"] + 3)
+    page.until(lambda: not told(page), "nothing is there")
     page.viewer.get_by_label("Perspective").uncheck()
     select("Hide", "above x")
     np.testing.assert_allclose(size(), (0.3, 0.4), atol=0.05)
