@@ -49,54 +49,57 @@ static struct patterns make_patterns(void)
     return patterns;
 }
 
-/* The four factors of every row at node k along an axis across pencils. */
-INLINE void across_factors(const struct stencil *s, int axis, int k, int q, real e, node4 four[ROWS])
+/* The factors of a tile across pencils, as vec4s: those of the first axis with the volume V. */
+struct across {
+    real factor[ACROSS][MOST_NODES][ROWS][4 * WIDTH] __attribute__((aligned(64)));
+};
+
+INLINE void find_across(struct across *across, const struct stencil *s, wide volume, const int degree)
 {
-    const real w = s->weight[axis][k][q], r = e - (real)k;
-    const real of[FACTORS] = {0, w, s->slope[axis][k][q], w * r, w * r * r};
-    UNROLL for (int row = 0; row < ROWS; row++)
-        four[row] = (node4){of[factors[axis][row][0]], of[factors[axis][row][1]], of[factors[axis][row][2]],
-                            of[factors[axis][row][3]]};
+    UNROLL for (int axis = 0; axis < ACROSS; axis++)
+        for (int k = 0; k <= degree; k++) {
+            const wide w = wide_load(s->weight[axis][k]), r = s->e[axis] - wide_set((real)k), wr = w * r;
+            const wide of[FACTORS] = {wide_set(0), w, wide_load(s->slope[axis][k]), wr, wr * r};
+            UNROLL for (int row = 0; row < ROWS; row++) {
+                wide four[4];
+                UNROLL for (int c = 0; c < 4; c++) {
+                    four[c] = of[factors[axis][row][c]];
+                    if (axis == 0)
+                        four[c] *= volume;
+                }
+                vec4s_store(across->factor[axis][k][row], four);
+            }
+        }
 }
 
-/* Adds particle p of the tile, in lane q, with the volume V. */
-INLINE void add_particle(const struct stencil *s, const struct patterns *patterns, real *const arenas[ROWS], int p,
-                         int q, real V, const int degree)
+/* Adds particle p of the tile, in lane q. */
+INLINE void add_particle(const struct stencil *s, const struct patterns *patterns, const struct across *across,
+                         real *const arenas[ROWS], int p, int q, const int degree)
 {
-    real e[DIM];
     part along[ROWS][PENCIL_PARTS];
-    node4 first[ROWS], second[MOST_NODES][ROWS];
-    UNROLL for (int a = 0; a < DIM; a++)
-        e[a] = wide_lane(s->e[a], q);
+    const part e = part_set(wide_lane(s->e[DIM - 1], q));
     UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
         const part w = pencil_weights(s->along[p], j), d = pencil_weights(s->along_slope[p], j);
-        const part r = part_set(e[DIM - 1]) - pencil_nodes(j), wr = w * r, wrr = wr * r;
+        const part r = e - pencil_nodes(j), wr = w * r, wrr = wr * r;
         UNROLL for (int row = 0; row < ROWS; row++) {
             const part *of = patterns->along[row];
             along[row][j] = part_fma(of[W_], w, part_fma(of[D_], d, part_fma(of[R_], wr, of[RR] * wrr)));
         }
     }
-    UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++) {
-        if (DIM == 3)
-            across_factors(s, DIM - 2, k, q, e[DIM - 2], second[k]);
-        else
-            UNROLL for (int row = 0; row < ROWS; row++)
-                second[k][row] = (node4){1, 1, 1, 1};
-    }
-    for (int i = 0; i <= degree; i++) {
-        across_factors(s, 0, i, q, e[0], first);
-        UNROLL for (int row = 0; row < ROWS; row++)
-            first[row] *= V;
-        UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++)
-            UNROLL for (int row = 0; row < ROWS; row++) {
-                real repeated[4] __attribute__((aligned(64)));
-                const node4 four = first[row] * second[k][row];
-                memcpy(repeated, &four, sizeof repeated);
+    UNROLL for (int row = 0; row < ROWS; row++) {
+        real *to = arenas[row] + s->offset[q];
+        for (int i = 0; i <= degree; i++) {
+            const part first = pencil_repeat(across->factor[0][i][row] + 4 * p);
+            UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++) {
+                part four = first;
+                if (DIM == 3)
+                    four *= pencil_repeat(across->factor[DIM - 2][k][row] + 4 * p);
                 UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
-                    real *at = arenas[row] + s->offset[q] + part_position(i, k, j);
-                    part_store(at, part_fma(pencil_repeat(repeated), along[row][j], part_load(at)));
+                    real *at = to + part_position(i, k, j);
+                    part_store(at, part_fma(four, along[row][j], part_load(at)));
                 }
             }
+        }
     }
 }
 
@@ -165,6 +168,7 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
     const wide cell = wide_set((real)(DIM == 3 ? 1 / (h * h * h) : 1 / (h * h))), zero = wide_set(0);
     real *const all[4] = {work->momentum, work->impulse, work->midpoint, work->spin};
     real *arenas[ROWS];
+    struct across across;
     for (int r = 0; r < ROWS; r++) {
         memset(all[r], 0, sizeof(arena));
         arenas[r] = all[r] + ARENA_SLACK;
@@ -183,15 +187,15 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
             J = matrix_det(tile.state.F) * law_volume_scale(k.row, &tile.state);
         const wide volume = wide_select(wide_less(zero, tile.mass), near * cell * tile.volume * J, zero);
         stencil_prepare(&work->stencil, tile.x, degree);
+        find_across(&across, &work->stencil, volume, degree);
         for (int p = 0; p < (left < WIDTH ? (int)left : WIDTH); p++) {
             const int q = lane_of(p);
-            const real V = wide_lane(volume, q);
-            if (!(V > 0))
+            if (!(wide_lane(volume, q) > 0))
                 continue;
             if (degree == MPM_QUADRATIC)
-                add_particle(&work->stencil, &patterns, arenas, p, q, V, MPM_QUADRATIC);
+                add_particle(&work->stencil, &patterns, &across, arenas, p, q, MPM_QUADRATIC);
             else
-                add_particle(&work->stencil, &patterns, arenas, p, q, V, MPM_CUBIC);
+                add_particle(&work->stencil, &patterns, &across, arenas, p, q, MPM_CUBIC);
         }
     }
     mpm_group shared = *group;
