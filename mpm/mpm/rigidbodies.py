@@ -455,8 +455,8 @@ def _curvature(
 def refuse_overlap(
     form: Form, name: str, others: Iterable[tuple[str, Callable[[FloatArray], FloatArray]]], dx: float
 ) -> None:
-    """Raise ValueError if points of a surface lie deep in another rigid body or in a collider: a name and a distance
-    (m, d) -> (m,) in the frame of the domain each."""
+    """Raise ValueError if points of a surface lie deep in another rigid body: a name and a distance (m, d) -> (m,)
+    in the frame of the domain each."""
     d = len(form.reference)
     places, radii = form.points[:, :d] + form.reference, form.points[:, 3]
     for other, distance in others:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -442,9 +441,6 @@ class Simulation(Populated, Solver, kind="simulation"):
                 continue
             place = m @ (x - rest @ F[0].T) / m.sum()
             yield f"rigid body {bodies.get(number, '')!r}", distance_of(other, place, F[0])
-        for one in self._colliders:
-            name = one.collider.name
-            yield f"collider {name!r}", functools.partial(self.collider_distance, name)
 
     def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
