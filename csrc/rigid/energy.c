@@ -8,7 +8,7 @@
 
 static const double LIFT = 1e-7; /* of the energy of a body, by which a push may lift it without other cause */
 static const double FARTHEST = 0.2; /* that a push moves a body in a step [cells] */
-static const double DEEP = 0.3;  /* what has been passed that deep is pushed in any case [cells] */
+static const double DEEP = 0.1;  /* what has been passed that deep is pushed in any case [cells] */
 
 void mpm_energy_find_islands(mpm_rigid_world *world)
 {
