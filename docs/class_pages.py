@@ -310,7 +310,7 @@ OPTIONS = {
         *("dt", "max_dt", "allow_unstable", "integrator", "beta", "tolerance", "max_iterations"),
         *("preconditioner", "projection"),
     ),
-    "Boundaries": ("particle_collisions", "on_leave"),
+    "Boundaries and damping": ("particle_collisions", "on_leave", "damping", "local_damping"),
     "Output and machine": ("history", "dissipation", "threads"),
 }
 LAST = "Output and machine"  # the group of options of all methods that no other one has

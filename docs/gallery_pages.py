@@ -49,6 +49,7 @@ GROUPS = {
         "beam",
         "bar",
         "spinning-disk",
+        "hammer-blow",
     ),
     "Metal, bread and other solids that yield": ("taylor-bar", "bread-tearing", "jelly-stack"),
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),

@@ -122,7 +122,7 @@ def test_what_may_vary_is_named_where_something_else_is_to_vary(law):
                     replace(material, **{field.name: value})
             elif callable(value) or not isinstance(field.default, tuple):
                 may = ", ".join(numbers(material))
-                words = rf"^{field.name} = .*: {type(material).__name__} takes one value of it .* is {may}$"
+                words = rf"^{field.name} = .*: {type(material).__name__} takes one value of it .* are {may}$"
                 with pytest.raises(TypeError, match=words):
                     replace(material, **{field.name: value})
 

@@ -385,6 +385,8 @@ TARGETS = {
     "gallery.crate_on_snow": (lambda c, **k: G.crate_on_snow(**k), {},
                               {**GALLERY, "relative_density": POSITIVE, "gravity": NUMBER}),
     "gallery.disks": (lambda c, **k: G.disks(**k), {}, {**GALLERY, "speed": NUMBER}),
+    "gallery.hammer_blow": (lambda c, **k: G.hammer_blow(**k), {},
+                            {**GALLERY, "pressure": NUMBER, "duration": POSITIVE}),
     "gallery.beam": (lambda c, **k: G.beam(**k), {}, {**GALLERY, "speed": NUMBER}),
     "gallery.bar": (lambda c, **k: G.bar(**k), {}, {**GALLERY, "speed": NUMBER}),
     "gallery.spinning_disk": (lambda c, **k: G.spinning_disk(**k), {}, {**GALLERY, "angular_velocity": NUMBER}),

@@ -28,6 +28,7 @@ __all__ = ["describe", "quantities", "restore"]
 
 Array = npt.NDArray[Any]
 FORM_ARRAYS = ("nodes", "numbers", "reference", "points", "own")
+MOST = 1 << 61  # particles, and the number of the first one: their sum is an int64
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
 
 
@@ -160,10 +161,10 @@ def _parts(
         taken.add(body.name)
         part = Part(
             body,
-            _check.integer("particles", given["particles"], low=1),
+            _check.integer("particles", given["particles"], low=1, high=MOST),
             _check.number("mass", given["mass"], low=0),
             _check.number("volume", given["volume"], low=0),
-            _check.integer("first_id", given.get("first_id", next_id), low=next_id),  # missing in older files
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id, high=MOST),  # missing in older files
         )
         next_id = part.first_id + part.particles
         if body.material in materials:
