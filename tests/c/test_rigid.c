@@ -47,7 +47,8 @@ static struct scene *new_scene(int dim, double friction, double restitution)
     scene.gravity[dim - 1] = -G;
     scene.boundary = (mpm_boundary){.dim = dim, .dx = H, .cells = {400, 400, 400}};
     for (int face = 0; face < 6; face++)
-        scene.boundary.walls[face] = (mpm_wall){.contact = MPM_SEPARATE, .friction = friction, .restitution = restitution};
+        scene.boundary.walls[face] =
+            (mpm_wall){.contact = MPM_SEPARATE, .friction = friction, .restitution = restitution};
     return &scene;
 }
 
