@@ -128,7 +128,13 @@ static unsigned find_shadowed(const struct holder *holders, const mpm_held_conta
             if (first_covered != second_covered)
                 shadowed |= 1u << (first_covered ? i : j);
         }
-    return shadowed == (1u << count) - 1 ? 0 : shadowed; /* a circle of three: all hold */
+    if (shadowed < (1u << count) - 1)
+        return shadowed;
+    /* A circle of three, such as a wall and two pieces whose ends lie at it: colliders have exposed faces, and hold. */
+    for (int i = 0; i < count; i++)
+        if (holders[i].piece.collider)
+            shadowed &= ~(1u << i);
+    return shadowed < (1u << count) - 1 ? shadowed : 0;
 }
 
 static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_held_contact *contact,
