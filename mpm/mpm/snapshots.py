@@ -164,7 +164,8 @@ def _parts(
             _check.integer("particles", given["particles"], low=1, high=MOST),
             _check.number("mass", given["mass"], low=0),
             _check.number("volume", given["volume"], low=0),
-            _check.integer("first_id", given.get("first_id", next_id), low=next_id, high=MOST),  # missing in older files
+            # missing in older files
+            _check.integer("first_id", given.get("first_id", next_id), low=next_id, high=MOST),
         )
         next_id = part.first_id + part.particles
         if body.material in materials:
