@@ -7,8 +7,9 @@
 >>> body = scene.add(mpm.shapes.Ball((0.5, 0.3), 0.1), stone, joint=wheel)
 
 A joint takes part of the motion of a body away. It may prescribe part of it, too: a `spin` or a `speed` drives the
-body, whatever force that takes. ``sim.rigid(name).forces["joint"]`` is the force of the joint, and
-``sim.history["joint_work"]`` its work.
+body, whatever force that takes. ``sim.rigid(name).forces["joint"]`` is the force of the joint.
+``sim.history["joint_impulse"]`` and ``["joint_work"]`` have the impulse and the work of all joints since the entry
+before.
 """
 
 from __future__ import annotations
@@ -95,9 +96,12 @@ def _vector(name: str, value: npt.ArrayLike) -> FloatArray:
 
 def _unit(name: str, value: npt.ArrayLike) -> FloatArray:
     given = _vector(name, value)
-    length = float(np.linalg.norm(given))
-    if length == 0:
+    largest = np.abs(given).max()
+    if largest == 0:
         raise ValueError(f"{name} = {_check.shown(value)}: must not be zero")
+    if not 1e-150 < largest < 1e150:  # its square may be 0 or infinite
+        given = given / largest
+    length = float(np.linalg.norm(given))
     return given if abs(length - 1) < 1e-15 else _check.frozen(given / length)
 
 

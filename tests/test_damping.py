@@ -146,3 +146,13 @@ def test_refusals():
         mpm.Simulation(free, dx=1 / 8, local_damping=0.5, **implicit)
     with pytest.raises(ValueError, match="does not use it"):
         mpm.fem.Simulation(free, spacing=1 / 8, local_damping=0.5, integrator="linearly-implicit-euler")
+
+
+def test_a_rigid_body_does_not_come_to_an_absorbing_wall_later():
+    scene = mpm.Scene((0, 0), (1, 1), walls={"x+": "absorbing"})
+    scene.add(
+        mpm.shapes.Box((0.2, 0.2), (0.6, 0.6)), mpm.materials.FixedCorotated(E=1e4, nu=0.3, density=1000)
+    )
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    with pytest.raises(ValueError, match="a rigid body has no waves"):
+        sim.add(mpm.shapes.Ball((0.8, 0.8), 0.1), mpm.materials.Rigid(density=1000))

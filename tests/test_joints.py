@@ -252,3 +252,8 @@ def test_columns_of_rigid_bodies_come_with_the_first():
     for name, values in before.items():
         np.testing.assert_array_equal(sim.history[name][: len(values)], values)
     assert not sim.history["friction_work"][:6].any()
+
+
+def test_directions_of_any_length():
+    for size in (1e-320, 1e-160, 1e160, 1e300):
+        np.testing.assert_allclose(mpm.joints.Slider((size, size)).direction, [0.5**0.5] * 2, rtol=1e-3)

@@ -377,3 +377,25 @@ def test_what_functions_return_is_checked():
         with pytest.raises((ValueError, TypeError), match=re.escape(text)):
             sim.step()
         assert sim.steps == 0
+
+
+@pytest.mark.parametrize("solver", [mpm.Simulation, mpm.fem.Simulation])
+def test_equality_differences_and_recordings_of_loaded_bodies(solver, tmp_path):
+    scene = mpm.Scene((0, 0), (1, 1), contact="separate" if solver is mpm.Simulation else "bonded")
+    rubber = mpm.materials.FixedCorotated(E=1e4, nu=0.3, density=1000)
+    body = scene.add(Box((0.25, 0.25), (0.5, 0.5)), rubber)
+    other = scene.add(Box((0.5, 0.25), (0.75, 0.5)), rubber)
+    if solver is mpm.Simulation:
+        scene.set_contact(body, other, mpm.Contact("separate", friction=0.3))
+    scene.add_force(body, (1, 0), name="push")
+    scene.add_traction(body, lambda x: x[:, 1] > 0.49, pressure=10)
+    scene.hold(other, lambda x: x[:, 0] > 0.7, velocity=(0, None))
+    sim = solver(scene, **{"dx" if solver is mpm.Simulation else "spacing": 1 / 16})
+    with sim.record(tmp_path / "a.vtkhdf", fps=1000):
+        sim.run(3e-3)
+    twin = copy.copy(sim)
+    assert sim == twin and mpm.diff(sim, twin) == {}
+    twin.step()
+    assert sim != twin and "particles.v" in mpm.diff(sim, twin)
+    replay = mpm.replay(tmp_path / "a.vtkhdf")
+    np.testing.assert_array_equal(replay[-1].x, sim.particles.x)

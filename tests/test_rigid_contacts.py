@@ -447,3 +447,10 @@ def test_a_thin_body_beside_deformable_ones_is_warned_of():
             warnings.simplefilter("always")
             mpm.Simulation(scene, dx=H)
         assert any("deformable material passes through it" in str(one.message) for one in found) == thin
+
+
+def test_shapes_without_edges_near_their_points():
+    scene = mpm.Scene((0, 0), (1, 1))
+    ring = mpm.shapes.Ball((0.5, 0.5), 0.075) - mpm.shapes.Ball((0.5, 0.5), 0.0375)
+    scene.add(ring, mpm.materials.Rigid(density=1000))
+    mpm.Simulation(scene, dx=1 / 48).step()

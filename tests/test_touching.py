@@ -424,3 +424,23 @@ def test_more_bodies_at_a_node_than_it_can_hold():
     P = sim.history["momentum"]
     assert np.abs(P - P[0]).max() < 1e-14  # measured: 1e-16
     assert not any(name.startswith("impulse") for name in sim.history)
+
+
+def test_no_name_is_that_of_a_pair():
+    def scene(**names):
+        made = mpm.Scene((0, 0), (1, 1), contact="separate")
+        rubber = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+        made.add(mpm.shapes.Box((0.2, 0.2), (0.4, 0.4)), rubber, name=names.get("body", "a"))
+        made.add(mpm.shapes.Box((0.4, 0.2), (0.6, 0.4)), rubber, name="b")
+        made.add_collider(mpm.shapes.Ball((0.5, 0.8), 0.1), name=names.get("collider", "stone"))
+        made.add_force("b", (1, 0), name=names.get("load", "push"))
+        return made
+
+    for what in ("body", "collider", "load"):
+        with pytest.raises(ValueError, match=r"name = 'a\|b': where bodies touch"):
+            mpm.Simulation(scene(**{what: "a|b"}), dx=1 / 16)
+    sim = mpm.Simulation(scene(), dx=1 / 16)
+    with pytest.raises(ValueError, match="where bodies touch"):
+        sim.add_collider(mpm.shapes.Ball((0.2, 0.8), 0.1), name="a|b")
+    sim.step()
+    assert sim.force("a|b").shape == (2,)

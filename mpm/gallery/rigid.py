@@ -51,7 +51,8 @@ def spinning_top(
 ) -> Scene:
     """A top, whose tip is held by a socket, precesses about the vertical and nods a little.
 
-    A disk, 0.16 m in diameter and 0.04 m thick, on an axle without mass. The fast top precesses at M g s/(I ω).
+    A disk, 0.16 m in diameter and 0.04 m thick, on an axle without mass. A fast top precesses at M g s/(I ω), this one
+    15 % faster.
     """
     omega = _check.number("spin", spin, unit="rad/s")
     tilt = np.radians(_check.number("tilt_deg", tilt_deg, unit="degrees"))
@@ -69,17 +70,17 @@ def spinning_top(
 
 
 @listed(
-    "a ball slides, rolls and strikes six pins (3-D, rigid)",
+    "a ball slides down a lane and strikes six pins (3-D, rigid)",
     duration=1.5,
     fps=60.0,
     numerics={"dx": 0.05},
     limits=(0.0, 6.0),
 )
 def bowling(*, density: float = 2100.0, speed: float = 6.0, gravity: float = 9.81) -> Scene:
-    """A ball slides, begins to roll, and strikes six pins.
+    """A ball slides down a lane and strikes six pins.
 
-    On the lane, whose friction is 0.15, the ball slides until it rolls, with 5/7 of its first velocity. Pins are
-    cylinders, 0.38 m high, with a third of the `density` of the ball.
+    The friction of the lane, 0.15, begins to turn the ball, which would roll after 1.2 s, with 5/7 of its first
+    velocity. Pins are cylinders, 0.38 m high, with a third of the `density` of the ball.
     """
     floor = Wall("separate", friction=0.15)
     scene = Scene((0, 0, 0), (4.6, 1.2, 0.8), gravity=(0, 0, -gravity), walls={"z-": floor, "x+": "separate"})

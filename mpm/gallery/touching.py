@@ -27,7 +27,8 @@ def incline(
     """Three blocks on an elastic slab, which gravity tilts: friction 0, 0.25 and 0.6 against it.
 
     Without friction a block moves by g sin θ t²/2, with the friction μ by g (sin θ − μ cos θ) t²/2; the last one stays,
-    since μ > tan θ. Blocks and slab are ``low``, ``middle``, ``high`` and ``slab``; `degrees` is θ.
+    since μ > tan θ. The blocks begin without the stress of their weight and rock: the middle one goes 13 % farther, and
+    the last one 12 mm. Blocks and slab are ``low``, ``middle``, ``high`` and ``slab``; `degrees` is θ.
     """
     angle = np.radians(_check.number("degrees", degrees, low=0, high=80))
     g = _check.number("gravity", gravity, low=0, unit="m/s²")

@@ -239,9 +239,9 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = Tr
 
 def stage(sim: Running) -> tuple[Tree, Arrays]:
     """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
-    would only have to be kept."""
+    would only have to be kept. Loads and contacts of pairs are of bodies, and are left out with them."""
     scene = copy.copy(sim.scene)
-    scene._bodies, scene._emitters = [], []
+    scene._bodies, scene._emitters, scene._loads, scene._contacts = [], [], [], {}
     return describe_scene(scene)
 
 

@@ -17,6 +17,7 @@ from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option
 from mpm.materials.laws import Material
 from mpm.mpm import citations
 from mpm.scene import walls
+from mpm.scene.contacts import refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
 from mpm.scene.waves import refuse_absorbing
@@ -233,7 +234,7 @@ class Numerics(Leaving):
         if chosen.is_implicit:
             refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
         if any(material._row["rigid"] for material in scene._filling):
-            refuse_absorbing(scene, "a rigid body has no waves, and nothing would hold it at the face")
+            refuse_rigid_at_dashpots(scene)
         if chosen.kernel == "linear" and not chosen.dt:
             warnings.warn(
                 "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, "
@@ -280,6 +281,7 @@ class Numerics(Leaving):
     def _refuse_contact(self, scene: Scene) -> None:
         if not scene._touches:
             return
+        refuse_bars(one.name for one in (*scene.bodies, *scene.emitters, *scene.colliders, *scene.loads))
         which = f"contact = {scene.contact!r}" if scene.contact.contact != "bonded" else "set_contact"
         if self.is_implicit:
             raise ValueError(
@@ -345,6 +347,11 @@ def unused_by_bodies(scene: Scene) -> tuple[str, ...]:
     if not all(body.material._row["rigid"] for body in scene.bodies):
         return ()
     return tuple(name for name, row in rows(Numerics).items() if row.deformable)
+
+
+def refuse_rigid_at_dashpots(scene: Scene) -> None:
+    """Raise ValueError for an absorbing wall beside a rigid body."""
+    refuse_absorbing(scene, "a rigid body has no waves, and nothing would hold it at the face")
 
 
 def refuse_unused(scene: Scene, chosen: Numerics, arguments: Mapping[str, Any]) -> None:

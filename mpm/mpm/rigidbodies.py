@@ -336,7 +336,7 @@ def _edges(program: Program, y: FloatArray, s: float) -> FloatArray:
         phi, normal = measure(program, found)
         found = found - phi[:, None] * normal
     around = measure(program, (found[:, None] + reach * (NEAR / 0.6)).reshape(-1, d))[1].reshape(
-        len(found), -1, d
+        len(found), len(reach), d
     )
     mean = around.mean(axis=1)
     sharp: FloatArray = found[np.linalg.norm(mean, axis=1) < np.cos(0.5 * SHARP)]

@@ -38,6 +38,7 @@ from mpm.scene.colliders import (
     warn_of_particles_inside,
     warn_of_thin_or_missing,
 )
+from mpm.scene.contacts import refuse_bars
 from mpm.scene.loads import Force, Load, Traction
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.shapes import Points, Shape
@@ -396,6 +397,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         """Hand a body to the core."""
         bodies.refuse_material(sampled.body, self._numerics)
         material = sampled.body.material
+        if material._row["rigid"]:
+            numerics.refuse_rigid_at_dashpots(self._scene)
         C, volume = sampled.stored(self._scene, self._numerics)
         form = keeper = None
         if material._row["rigid"]:
@@ -576,6 +579,8 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
+        if scene._touches:
+            refuse_bars(collider.name for collider in scene.colliders)
         _refuse_useless_restitution(scene, self._materials)
 
     def _admit_load(self, load: Load) -> None:

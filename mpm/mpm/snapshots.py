@@ -258,6 +258,8 @@ def quantities(snapshot: Snapshot) -> dict[str, Any]:
     for kind, names in clock.items():
         found.update(zip(names, whole(snapshot.arrays[kind]).tolist(), strict=True))
     found["history"], found["impulses"] = snapshot.arrays["history"], snapshot.arrays["books"]
+    if "loads" in snapshot.arrays:
+        found["impulses and work of loads"] = snapshot.arrays["loads"]
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol, TypeAlias
@@ -28,14 +28,14 @@ class Contact:
     Parameters
     ----------
     contact : {"bonded", "separate", "slip"}
-        ``"bonded"``: both are one piece; they share one velocity field, and what passes within a cell of the other
+        ``"bonded"``: both are one piece; they share one velocity field, and material within a cell of the other body
         sticks to it. ``"separate"``: they press on each other and part again. ``"slip"``: they slide along each other,
         and do not part once they touch.
     friction : float, optional, keyword
         Coulomb's coefficient, >= 0, of ``"separate"`` and ``"slip"``. Default 0.
     adhesion : float, optional, keyword
         The traction [Pa], >= 0, that a ``"separate"`` pair holds before it parts. Friction acts on the pressure plus
-        this traction. It acts up to a gap of dx/4. Default 0.
+        this traction. Adhesion acts up to a gap of dx/4. Default 0.
 
     Raises
     ------
@@ -96,6 +96,16 @@ def refuse_touching(scene: _Touching, method: str, why: str) -> None:
             f"scene: has contact between bodies, which {method} does not know: {why}; use mpm.Simulation, or leave "
             "contact= and set_contact out"
         )
+
+
+def refuse_bars(names: Iterable[str]) -> None:
+    """Raise ValueError for a name that could be that of a pair, where bodies touch."""
+    for name in names:
+        if "|" in name:
+            raise ValueError(
+                f"name = {name!r}: where bodies touch, '|' stands between the names of a pair, as in "
+                "sim.force('a|b'); choose another name"
+            )
 
 
 def column_of(name: str, layers: Mapping[str, int]) -> tuple[str, int]:

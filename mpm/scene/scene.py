@@ -321,10 +321,10 @@ class Scene(Collides, _check.Strict):
         Scenes without a body force pay nothing.
     walls : str, Wall or mapping, optional
         The contact of all faces: ``"sticky"`` (v = 0), ``"slip"`` (v·n = 0, both ways), ``"separate"``
-        (one-sided), ``"mirror"`` (a plane of symmetry) or ``"periodic"`` (of both faces of an axis), or a
-        `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``, ``"z"`` (both faces)
-        to these. Faces that the mapping leaves out slip without friction. A slip wall holds on to material that
-        touches it; ``"separate"`` lets material fall, rest and bounce.
+        (one-sided), ``"mirror"`` (a plane of symmetry), ``"absorbing"`` (lets waves out) or ``"periodic"`` (of
+        both faces of an axis), or a `Wall`; or a mapping from ``"x-"``, ``"x+"``, ``"y-"``, … or ``"x"``, ``"y"``,
+        ``"z"`` (both faces) to these. Faces that the mapping leaves out slip without friction. A slip wall holds on to
+        material that touches it; ``"separate"`` lets material fall, rest and bounce.
     friction : float, optional
         Coulomb's coefficient >= 0 of every slip or separate wall given by name, not as a `Wall`.
     contact : Contact or str, optional

@@ -201,7 +201,7 @@ class History(Mapping[str, FloatArray]):
 
     Entry 0 is the state at the start, as the first step found it; entry k is the state after step k·history, at
     ``history["time"][k]``. In entry 0, the quantities of a step (``dt``, impulses, torques, the counts of a solver) are
-    0, so ``history["wall_impulse"][1:] / history["dt"][1:, None]`` are forces. Before the first step there is no entry:
+    0; ``history["wall_force"][1:]`` has the forces of the walls. Before the first step there is no entry:
     bodies added, particles deleted and values written until then count. A first step that is refused leaves no entry
     either. The history of an older checkpoint, which has no entry 0, goes on without one.
 
@@ -218,8 +218,8 @@ class History(Mapping[str, FloatArray]):
     For every collider there are ``impulse:NAME`` (records, d) [N s] and ``torque:NAME`` [N m s], (records,) in 2-D and
     (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
-    P_{k+1} − P_k = body_impulse + wall_impulse + joint_impulse + Σ impulse:NAME. Without a body force body_impulse is
-    dt·M·g.
+    P_{k+1} − P_k = body_impulse + wall_impulse + joint_impulse + damping_impulse + Σ impulse:NAME, without the columns
+    impulse:A|B. Without a body force body_impulse is dt·M·g.
     For every load and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done on the
     material since the entry before [J]: force times motion, for a held region reaction times its velocity.
     ``"force:NAME"`` of a collider or load and ``"wall_force"`` are these impulses over the time since the entry
