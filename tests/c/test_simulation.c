@@ -188,7 +188,7 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->row = take_array(state, s->particles, sizeof *s->row);
 }
 
-static struct state state_of(const mpm_simulation *simulation)
+static struct state state_of(mpm_simulation *simulation)
 {
     struct state state = {0};
     lay_out(simulation, &state);
@@ -349,8 +349,9 @@ static void sweeps_take_turns(mpm_settings settings)
     mpm_simulation *force = one_block(&settings, 1);
     assert(!mpm_run_advance(&gravity->run, 5, INFINITY, INFINITY, NULL, NULL));
     assert(!mpm_run_totals(&gravity->run, &pulled));
+    const mpm_forcing forcing = {.body_force = b};
     for (int step = 0; step < 5; step++)
-        assert(!mpm_run_step_forced(&force->run, b, INFINITY));
+        assert(!mpm_run_step_forced(&force->run, &forcing, INFINITY));
     assert(force->run.steps == 5 && !mpm_run_totals(&force->run, &pushed));
     const double limit = (settings.real_size == 4 ? 1e-6 : 1e-14) * totals.mass;
     for (int a = 0; a < 3; a++)
