@@ -371,7 +371,7 @@ static mpm_settings with_scheme(mpm_settings s, mpm_scheme scheme)
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { STRIDE = 53 };
 #else
-enum { STRIDE = 53 };
+enum { STRIDE = 17 };
 #endif
 /* Refused allocations do not test threads, which are the same in both precisions. */
 #ifdef __SANITIZE_THREAD__

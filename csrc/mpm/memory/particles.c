@@ -98,8 +98,10 @@ mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra)
         const size_t tile = tile_bytes(particles, particles->width[c]);
         failed = enlarge(device, &particles->column[c], tiles * tile, wanted, tile);
     }
+    /* The spare vector may hold the positions of a deferred gather (mpm/synchronize.c). */
+    const size_t vector = tile_bytes(particles, particles->dim);
     void *row = particles->row, *spare_row = particles->spare_row;
-    failed = failed || enlarge(device, &particles->spare_vector, 0, wanted, tile_bytes(particles, particles->dim)) ||
+    failed = failed || enlarge(device, &particles->spare_vector, tiles * vector, wanted, vector) ||
              enlarge(device, &particles->spare_scalar, 0, wanted, tile_bytes(particles, 1)) ||
              enlarge(device, &spare_row, 0, wanted, rows) || enlarge(device, &row, tiles * rows, wanted, rows);
     particles->row = row;
