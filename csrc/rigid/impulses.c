@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/cholesky.h"
 #include "rigid/energy.h"
 #include "rigid/joints.h"
 #include "rigid/rows.h"
@@ -144,26 +145,15 @@ static void invert6(double inverse[6][6], const double A[6][6], int dim)
     double L[6][6];
     memset(inverse, 0, 36 * sizeof(double));
     for (int i = 0; i < size; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = A[row[i]][row[j]];
-            for (int k = 0; k < j; k++)
-                sum -= L[i][k] * L[j][k];
-            L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-        }
+        for (int j = 0; j <= i; j++)
+            L[i][j] = A[row[i]][row[j]];
+    mpm_cholesky_factor(L, size);
     for (int c = 0; c < size; c++) {
-        double x[6];
-        for (int i = 0; i < size; i++) {
-            x[i] = i == c;
-            for (int k = 0; k < i; k++)
-                x[i] -= L[i][k] * x[k];
-            x[i] /= L[i][i];
-        }
-        for (int i = size; i-- > 0;) {
-            for (int k = i + 1; k < size; k++)
-                x[i] -= L[k][i] * x[k];
-            x[i] /= L[i][i];
+        double x[6] = {0};
+        x[c] = 1;
+        mpm_cholesky_solve(L, x, size);
+        for (int i = 0; i < size; i++)
             inverse[row[i]][row[c]] = x[i];
-        }
     }
 }
 

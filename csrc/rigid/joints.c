@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "math/cholesky.h"
+
 static const double ROUNDING = 1e-12; /* of the response of a body: less is none */
 
 /* How far the axis, or all of the body, has turned from where the joint holds it [rad]. */
@@ -65,46 +67,18 @@ void mpm_joints_find(mpm_rigid_state *body, const mpm_rigid_world *world)
     }
 }
 
-/* Solves S x = b of n rows, S being symmetric and positive definite, by Cholesky's method; S is lost. */
-static void solve(double S[6][6], double x[6], int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = S[i][j];
-            for (int k = 0; k < j; k++)
-                sum -= S[i][k] * S[j][k];
-            S[i][j] = i == j ? sqrt(sum) : sum / S[j][j];
-        }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++)
-            x[i] -= S[i][k] * x[k];
-        x[i] /= S[i][i];
-    }
-    for (int i = n; i-- > 0;) {
-        for (int k = i + 1; k < n; k++)
-            x[i] -= S[k][i] * x[k];
-        x[i] /= S[i][i];
-    }
-}
-
-/* The impulses of the rows that change J u by `missing`; `moves`: W J^T. */
-static void find_impulses(double impulse[6], const mpm_rigid_state *body, const double moves[6][6])
-{
-    double S[6][6];
-    for (int i = 0; i < body->rows; i++)
-        for (int j = 0; j < body->rows; j++)
-            S[i][j] = mpm_rows_dot6(body->row[i], moves[j]);
-    solve(S, impulse, body->rows);
-}
-
 void mpm_joints_hold(double W[6][6], double u[6], double reaction[6], const mpm_rigid_state *body, int pass)
 {
-    double moves[6][6], impulse[6], before[6];
+    double moves[6][6], S[6][6], impulse[6], before[6];
     for (int i = 0; i < body->rows; i++) {
         mpm_rows_multiply6(moves[i], W, body->row[i]);
         impulse[i] = body->wanted[pass][i] - mpm_rows_dot6(body->row[i], u);
     }
-    find_impulses(impulse, body, moves);
+    for (int i = 0; i < body->rows; i++) /* J W J^T */
+        for (int j = 0; j < body->rows; j++)
+            S[i][j] = mpm_rows_dot6(body->row[i], moves[j]);
+    mpm_cholesky_factor(S, body->rows);
+    mpm_cholesky_solve(S, impulse, body->rows);
     for (int q = 0; q < 6; q++) {
         if (reaction)
             reaction[q] = 0;
@@ -118,7 +92,7 @@ void mpm_joints_hold(double W[6][6], double u[6], double reaction[6], const mpm_
     for (int c = 0; c < 6; c++) { /* column c of what the rows take */
         for (int i = 0; i < body->rows; i++)
             impulse[i] = moves[i][c];
-        find_impulses(impulse, body, moves);
+        mpm_cholesky_solve(S, impulse, body->rows);
         for (int i = 0; i < body->rows; i++)
             for (int q = 0; q < 6; q++)
                 W[q][c] -= moves[i][q] * impulse[i];
