@@ -57,34 +57,14 @@ INLINE bool find_dashpots(const mpm_grid_pass *pass, const int64_t at[DIM], doub
     return any;
 }
 
-/* The images of the nodes of a block, one after the other. */
-struct image_list {
-    const mpm_image_node *next, *end;
-};
-
-INLINE struct image_list images_of(const mpm_grid *grid, ptrdiff_t b)
-{
-    const int32_t fold = grid->blocks[b].fold;
-    const mpm_images *images = &grid->images;
-    if (fold < 0)
-        return (struct image_list){0};
-    return (struct image_list){images->nodes + images->first_node[fold], images->nodes + images->first_node[fold + 1]};
-}
-
-INLINE const mpm_image_node *take_image(struct image_list *list, int n)
-{
-    return list->next < list->end && list->next->node == n ? list->next++ : NULL;
-}
-
 /* Dashpots act in the frame of the domain; the impulses are those on the node's own particles, in their frame. What an
  * image loses across a mirror is in the impulse of the mirror. */
 NOINLINE void absorb_block(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
-    struct image_list images = images_of(pass->grid, b);
     real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-        const mpm_image_node *image = take_image(&images, n);
+        const mpm_image_node *image = image_of(pass->grid, b, n);
         real *v = velocity + 4 * n;
         double kept[DIM];
         int64_t at[DIM];
@@ -107,11 +87,10 @@ NOINLINE void absorb_block(const mpm_grid_pass *pass, ptrdiff_t b)
 NOINLINE void damp_block(const mpm_grid_pass *pass, ptrdiff_t b, const real *free)
 {
     const double local = pass->scheme.local_damping, keep = 1 / (1 + pass->dt * pass->damping);
-    struct image_list images = images_of(pass->grid, b);
     const real *before = local > 0 ? field_nodes(pass->grid, MPM_GRID_BEFORE, b) : NULL;
     real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-        const mpm_image_node *image = take_image(&images, n);
+        const mpm_image_node *image = image_of(pass->grid, b, n);
         real *v = velocity + 4 * n;
         if (!(v[3] > 0))
             continue;

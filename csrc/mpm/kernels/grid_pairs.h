@@ -74,17 +74,6 @@ INLINE void take_moments(mpm_layer_body *body, const node4 row[MOMENT_ROWS])
 #endif
 }
 
-/* The image entry of node n of a block with images; NULL: it has none. */
-INLINE const mpm_image_node *image_of(const mpm_grid *grid, const mpm_node_block *block, int n)
-{
-    const mpm_images *images = &grid->images;
-    for (int32_t i = block->fold < 0 ? 0 : images->first_node[block->fold];
-         block->fold >= 0 && i < images->first_node[block->fold + 1]; i++)
-        if (images->nodes[i].node == n)
-            return &images->nodes[i];
-    return NULL;
-}
-
 /* The share of the kernel within walls that bound the material, by axis. */
 INLINE void find_room(const mpm_grid_pass *pass, const int64_t at[DIM], double room[3])
 {
@@ -124,7 +113,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
 {
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *blocks = &grid->blocks[place->first];
-    const mpm_image_node *image = image_of(grid, blocks, n);
+    const mpm_image_node *image = image_of(grid, place->first, n);
     mpm_layer_body bodies[MPM_MOST_AT_NODE];
     mpm_layer_touch touches[MPM_MOST_AT_NODE * (MPM_MOST_AT_NODE - 1) / 2];
     mpm_layer_node node = {.dim = DIM, .degree = pass->scheme.degree, .dt = pass->dt, .h = pass->colliders.dx};
@@ -135,7 +124,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
     find_room(pass, at, node.room);
     for (int k = 0; k < count; k++) {
         const real *v = field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k]) + 4 * n;
-        const mpm_image_node *own = image_of(grid, &blocks[layers[k]], n); /* the images of its layer */
+        const mpm_image_node *own = image_of(grid, place->first + layers[k], n); /* the images of its layer */
         node4 row[MOMENT_ROWS];
         bodies[k] = (mpm_layer_body){.layer = blocks[layers[k]].layer, .index = layers[k], .mass = (double)v[3]};
         for (int r = 0; r < MOMENT_ROWS; r++)

@@ -37,19 +37,6 @@ int32_t MPM_KERNEL(held_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t b)
     return __builtin_popcountll(candidates(pass, b));
 }
 
-/* The image that node n is, NULL if it is in the domain and on no plane of symmetry. */
-static const mpm_image_node *image_of(const mpm_grid_pass *pass, ptrdiff_t b, int n)
-{
-    const mpm_images *images = &pass->grid->images;
-    const int32_t fold = pass->grid->blocks[b].fold;
-    if (fold < 0)
-        return NULL;
-    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
-        if (images->nodes[i].node == n)
-            return &images->nodes[i];
-    return NULL;
-}
-
 /* Turns a vector between the frames of the domain and of an image; across a plane of symmetry nothing can press. */
 static void turn(double v[3], const mpm_image_node *image)
 {
@@ -110,7 +97,7 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
     mpm_faces faces = MPM_KERNEL(collide_faces)(&pass->colliders, pass->walls, pass->cells);
     for (uint64_t left = candidates(pass, b); left; left &= left - 1) {
         const int n = __builtin_ctzll(left);
-        const mpm_image_node *image = image_of(pass, b, n);
+        const mpm_image_node *image = image_of(pass->grid, b, n);
         int64_t at[DIM];
         double v[3] = {0};
         node_coordinates(block, n, at);
@@ -182,7 +169,7 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
         memset(pass->hold_impulses + (size_t)b * pass->loads, 0, pass->loads * sizeof *pass->hold_impulses);
     for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
         const mpm_held_node *at = &held->nodes[i];
-        const mpm_image_node *image = image_of(pass, b, at->node);
+        const mpm_image_node *image = image_of(pass->grid, b, at->node);
         const double share = (double)node[4 * at->node + 3] / (double)guess[4 * at->node + 3];
         int64_t own[DIM];
         double x[3] = {0};

@@ -29,6 +29,19 @@ INLINE void node_coordinates(const mpm_node_block *block, int n, int64_t at[DIM]
         at[a] = (int64_t)block->block[a] * BLOCK_SIDE + n % BLOCK_SIDE;
 }
 
+/* The image that node `n` of block `b` is; NULL if it is in the domain and on no plane of symmetry. */
+INLINE const mpm_image_node *image_of(const mpm_grid *grid, ptrdiff_t b, int n)
+{
+    const mpm_images *images = &grid->images;
+    const int32_t fold = grid->blocks[b].fold;
+    if (fold < 0)
+        return NULL;
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++)
+        if (images->nodes[i].node == n)
+            return &images->nodes[i];
+    return NULL;
+}
+
 /* The nodes of a block at or beyond walls, one bit each. */
 INLINE uint64_t nodes_at_walls(const mpm_node_block *block, const int64_t cells[3])
 {
