@@ -33,11 +33,15 @@ NAMES: Table = {
     "p": "pressure", "velocity": "speed", "field": "color", "quantity": "color", "clim": "limits", "vmin": "limits",
     "vmax": "limits",
 }  # fmt: skip
-# Of contacts.
+# Of contacts at walls and colliders, and between bodies.
 CONTACTS: Table = {
     **dict.fromkeys(("fixed", "clamped", "no-slip", "no_slip", "noslip"), "sticky"),
     **dict.fromkeys(("free-slip", "free_slip", "frictionless", "roller"), "slip"),
     **dict.fromkeys(("friction", "frictional"), "separate"),
+}
+CONTACTS_OF_BODIES: Table = {
+    **dict.fromkeys(("sticky", "tied", "glued", "welded", "stick"), "bonded"),
+    **dict.fromkeys(("frictionless", "unilateral", "hard", "friction", "frictional"), "separate"),
 }
 # Of faces in words; the last axis points up.
 FACES: Table = {"left": "x-", "right": "x+", "front": "y-", "back": "y+"}

@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Protocol, TypeAlias
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.scene.walls import restore_fields
 
 __all__ = ["BONDED", "Contact", "Pairs", "layers_of", "pair_of", "touches"]
 
 CONTACTS = ("bonded", "separate", "slip")
-# What users may take for names of contacts.
-CONTACT_WORDS = {
-    **dict.fromkeys(("sticky", "tied", "glued", "welded", "stick"), "bonded"),
-    **dict.fromkeys(("frictionless", "unilateral", "hard", "friction", "frictional"), "separate"),
-}
 
 
 @_check.strict_options
@@ -52,7 +47,7 @@ class Contact:
         restore_fields(self, state)
 
     def __init__(self, contact: str, *, friction: float = 0.0, adhesion: float = 0.0) -> None:
-        contact = _check.choice("contact", contact, CONTACTS, CONTACT_WORDS)
+        contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS_OF_BODIES)
         friction = _check.number("friction", friction, low=0)
         adhesion = _check.number("adhesion", adhesion, low=0, unit="Pa")
         if friction and contact == "bonded":
@@ -77,7 +72,7 @@ Pairs: TypeAlias = Mapping[tuple[str, str], Contact]
 def checked(name: str, contact: object) -> Contact:
     """A rule, given as such or by the name of its contact; raises TypeError, ValueError."""
     if isinstance(contact, str):
-        return Contact(_check.choice(name, contact, CONTACTS, CONTACT_WORDS))
+        return Contact(_check.choice(name, contact, CONTACTS, advice.CONTACTS_OF_BODIES))
     if not isinstance(contact, Contact):
         words = ", ".join(map(repr, CONTACTS))
         raise _check.wrong_type(name, contact, f"an mpm.Contact or one of {words}")
