@@ -151,7 +151,11 @@ def test_names_that_cannot_be_given_are_refused(name):
 
 
 def test_no_field_is_called_like_an_array_of_a_snapshot():
-    sim = body(2)
+    scene = mpm.Scene((0, 0), (1, 1))
+    cube = scene.add(mpm.shapes.Box((0.25, 0.25), (0.5, 0.5)), scenes.MATERIALS["neo_hookean"])
+    scene.add_force(cube, (1, 0))  # a load has an array of its own
+    sim = mpm.Simulation(scene, dx=1 / 8)
+    assert "loads" in sim._core.snapshot()
     for name in sim._core.snapshot():
         with pytest.raises(ValueError, match="already the name"):
             sim.particles.add_field(name)
