@@ -8,6 +8,7 @@ several classes share.
 
 from __future__ import annotations
 
+import inspect
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +21,7 @@ from mpm.base.setting import Setting
 
 NEEDED = _check.Unset("needed")  # the default of an option that must be given; None is refused
 OFF_ON = ("off", "on")  # as the viewer shows flags
-COMMON = "    {common}\n"  # where docstrings have the options that classes share
+COMMON = "{common}\n"  # where docstrings have the options that classes share
 Values = Mapping[str, Any]
 T = TypeVar("T", bound=type)
 Ends = float | Mapping[str, float]  # a limit, or one for each precision
@@ -182,10 +183,10 @@ class Row:
         return value.value if isinstance(value, _check.Unset) else self.check(self, value, others)
 
     def entry(self) -> str:
-        """The lines of a docstring about it."""
+        """The lines of a docstring about it, not indented."""
         text = f"{self.meaning[:1].upper()}{self.meaning[1:]}{f' [{self.unit}]' * bool(self.unit)}."
-        lines = textwrap.fill(text, 120, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        return f"    {self.name} : {self.check.type}\n{lines}\n"  # type: ignore[attr-defined]
+        lines = textwrap.fill(text, 120, initial_indent=" " * 4, subsequent_indent=" " * 4)
+        return f"{self.name} : {self.check.type}\n{lines}\n"  # type: ignore[attr-defined]
 
     def is_used(self, values: Values) -> bool:
         """Whether the choices among these values use it."""
@@ -318,8 +319,9 @@ def takes(
         init = _check.spelled(arguments, {name: row.default for name, row in shared.items()})
         cls.__init__ = init(cls.__init__)  # type: ignore[misc]
         if cls.__doc__:
-            missing = [row.entry() for name, row in shared.items() if f"\n    {name} : " not in cls.__doc__]
-            cls.__doc__ = cls.__doc__.replace(COMMON, "".join(missing))
+            text = inspect.cleandoc(cls.__doc__)  # CPython 3.13 and later have taken the indentation away already
+            missing = [row.entry() for name, row in shared.items() if f"\n{name} : " not in text]
+            cls.__doc__ = text.replace(COMMON, "".join(missing))
         return _check.strict_options(hints=hints)(cls)
 
     return decorate
