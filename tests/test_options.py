@@ -43,7 +43,7 @@ def test_signature_and_docstring_agree_with_the_table(method):
     parameters = dict(inspect.signature(build).parameters)
     del parameters["scene"]
     assert parameters.keys() == rows(table).keys()
-    entries = re.findall(r"^    (\w+(?:, \w+)*) : ", build.__doc__, re.MULTILINE)
+    entries = re.findall(r"^(\w+(?:, \w+)*) : ", inspect.getdoc(build), re.MULTILINE)
     documented = [name for entry in entries for name in entry.split(", ")]
     named = [name for name in documented if name in parameters]
     assert sorted(named) == sorted(parameters) and "{common}" not in build.__doc__
