@@ -10,7 +10,7 @@ import pytest
 
 import mpm
 from mpm.scene.waves import wave_speeds
-from mpm.shapes import Box
+from mpm.shapes import Ball, Box
 from test_loads import METHODS, misfit
 
 RUBBER = mpm.materials.FixedCorotated(E=1e6, nu=0.25, density=1000)
@@ -156,3 +156,43 @@ def test_a_rigid_body_does_not_come_to_an_absorbing_wall_later():
     sim = mpm.Simulation(scene, dx=1 / 16)
     with pytest.raises(ValueError, match="a rigid body has no waves"):
         sim.add(mpm.shapes.Ball((0.8, 0.8), 0.1), mpm.materials.Rigid(density=1000))
+
+
+@pytest.mark.parametrize("solver", ["mpm", "fem"])
+def test_other_waves_do_not_come_to_automatic_dashpots(solver):
+    """Neither by a late body or a filling nor by a change of parameters, which dashpots would not see."""
+    soft = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+
+    def run(**options):
+        scene = mpm.Scene((0, 0), (1, 1), walls={"x+": mpm.Wall("absorbing", **options)})
+        scene.add(mpm.shapes.Box((0.2, 0.2), (0.6, 0.6)), RUBBER, name="ground")
+        return (
+            mpm.Simulation(scene, dx=1 / 8) if solver == "mpm" else mpm.fem.Simulation(scene, spacing=1 / 8)
+        )
+
+    sim, given = run(), run(speeds=(30, 20))
+    text = re.escape(
+        "but the dashpots of walls['x+'] those of the bodies at the beginning, (34.64, 20) m/s; "
+    )
+    before = sim.state_hash()
+    with pytest.raises(ValueError, match=text):
+        sim.set("ground.E", 2 * RUBBER.E)
+    given.set("ground.E", 2 * RUBBER.E)
+    if solver == "mpm":
+        for other in (
+            soft,
+            mpm.materials.NeoHookean(E=lambda x: 1e4 + x[:, 0], nu=0.3, density=1000),
+        ):
+            with pytest.raises(ValueError, match=text):
+                sim.add(Ball((0.8, 0.8), 0.15), other)
+        given.add(Ball((0.8, 0.8), 0.15), soft)
+    assert sim.state_hash() == before
+    if solver == "mpm":
+        sim.add(Ball((0.8, 0.8), 0.15), RUBBER)
+
+
+def test_no_rest_at_dashpots():
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls="absorbing")
+    scene.add(Box((0, 0), (1, 0.5)), RUBBER)
+    with pytest.raises(ValueError, match="dashpots bear no load at rest"):
+        mpm.Simulation(scene, dx=1 / 8).equilibrate()

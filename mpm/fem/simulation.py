@@ -379,7 +379,7 @@ class Simulation(Solver, kind="fem"):
         cells = self._fixed["nodes"][part.first_element : part.first_element + part.elements]
         faces = _elements.boundary_faces(cells).astype(np.int64)
         x = np.asarray(self.particles._copy("x"), dtype=np.float64)
-        chosen = inside(load.where, x[faces].mean(axis=1))
+        chosen = inside(load.where, x[faces].mean(axis=1), load.name)
         if not chosen.any():
             raise ValueError(
                 f"where of {load.name!r}: none of the {len(faces)} faces of {load.body!r} has its middle in this region"

@@ -14,7 +14,7 @@ from mpm.errors import FileFormatError
 from mpm.io import container
 from mpm.io.description import Lost, Tree, understood
 from mpm.materials import UserLaw
-from mpm.scene.loads import with_function
+from mpm.scene.loads import with_functions
 from mpm.scene.scene import BodyForce, Scene
 from mpm.solver.keeping import OWN, SOLVERS, Keepable
 
@@ -34,7 +34,7 @@ def load(
     threads: int | None = None,
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
-    loads: Mapping[str, Callable[..., Any]] | None = None,
+    loads: Mapping[str, Callable[..., Any] | Mapping[str, Callable[..., Any]]] | None = None,
 ) -> Any:
     """Read a simulation that `Simulation.save` has written.
 
@@ -53,8 +53,10 @@ def load(
     laws : mapping of str to UserLaw, optional
         The laws of users (`mpm.materials.UserLaw`) by name, which a file cannot keep. Their functions are taken;
         numbers come from the file.
-    loads : mapping of str to callable, optional
-        The functions of loads and held regions (`Scene.add_force`, `Scene.hold`) by the name of the load, likewise.
+    loads : mapping of str to callable, or to mapping of str to callable, optional
+        The functions of loads and held regions (`Scene.add_force`, `Scene.add_traction`, `Scene.hold`) by the name of
+        the load, likewise: that of the time, or ``{"velocity": f, "where": g}`` by argument. The state has what
+        `where` chose; only another simulation of this scene calls it again.
 
     Returns
     -------
@@ -143,25 +145,31 @@ def _bring_back(tree: Any, laws: Mapping[str, UserLaw]) -> None:
             raise ValueError(f"laws: the simulation has no law {_check.shown(name)}")
 
 
-def _functions(given: object) -> Mapping[str, Callable[..., Any]]:
+def _functions(given: object) -> Mapping[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise _check.wrong_type("loads", given, "a mapping of names to functions")
     for name, function in given.items():
-        if not callable(function):
-            raise _check.wrong_type(f"loads[{name!r}]", function, "a callable")
+        if isinstance(function, Mapping):
+            for what, one in function.items():
+                if not callable(one):
+                    raise _check.wrong_type(f"loads[{name!r}][{what!r}]", one, "a callable")
+        elif not callable(function):
+            raise _check.wrong_type(
+                f"loads[{name!r}]", function, "a callable, or a mapping of arguments to callables"
+            )
     return given
 
 
-def _put_functions(scene: Scene, functions: Mapping[str, Callable[..., Any]]) -> None:
+def _put_functions(scene: Scene, functions: Mapping[str, Any]) -> None:
     """Give the loads of a scene their functions."""
     for name, function in functions.items():
         if name not in [load.name for load in scene.loads]:
             raise ValueError(f"loads: the simulation has no load {_check.shown(name)}")
         if not isinstance(function, Lost):
             scene._loads = [
-                with_function(load, function) if load.name == name else load for load in scene._loads
+                with_functions(load, function) if load.name == name else load for load in scene._loads
             ]
 
 
@@ -170,7 +178,7 @@ def loads(
     threads: int | None = None,
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Mapping[str, Any] | None = None,
 ) -> Any:
     """The solver of which these are the bytes; `functions` of its loads. Pickles call it."""
     return _made(*container.unpack(data), threads, body_force, laws or {}, functions)
@@ -182,7 +190,7 @@ def _made(
     threads: int | None,
     body_force: BodyForce | None,
     laws: Mapping[str, UserLaw],
-    functions: Mapping[str, Callable[..., Any]] | None,
+    functions: Mapping[str, Any] | None,
 ) -> Any:
     """The solver that a container holds."""
     _bring_back(tree, laws)

@@ -108,6 +108,8 @@ class Lost:
     or a body force or that of a load, which `mpm.load` can be given again."""
 
     name: str
+    region: bool = False
+    """Whether it told where a load acts."""
 
     def __call__(self, x: npt.ArrayLike, t: float = 0.0) -> Never:
         """Raise ValueError: the function is not there.
@@ -119,6 +121,11 @@ class Lost:
         t : float, optional
             Not used.
         """
+        if self.region:
+            raise ValueError(
+                f"the function {_check.shown(self.name)} was not kept in the file: the simulation of the file has what "
+                "it chose; another simulation of this scene needs mpm.load(path, loads={name: {'where': f}})"
+            )
         raise ValueError(
             f"the function {_check.shown(self.name)} was not kept in the file: make the scene anew to sample it again; "
             "a body force can be given to mpm.load(path, body_force=f), that of a load to "
@@ -350,7 +357,10 @@ class Reader:
         return tuple(tree) if isinstance(tree, list) else self.value(tree)
 
     def where(self, tree: object) -> Any:
-        return self.shape(tree) if isinstance(tree, dict) and "shape" in tree else self.value(tree)
+        if isinstance(tree, dict) and "shape" in tree:
+            return self.shape(tree)
+        found = self.value(tree)
+        return dataclasses.replace(found, region=True) if isinstance(found, Lost) else found
 
     def fields(self, tree: object, what: str) -> Tree:
         """What a body or a collider is made of."""

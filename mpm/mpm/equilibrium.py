@@ -25,12 +25,15 @@ from mpm._core import ConvergenceError, EscapeError, InstabilityError
 from mpm._core import Simulation as Core
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.base.fieldtable import DISSIPATIONS
 from mpm.base.streamed import whole
 from mpm.materials.laws import Material
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Snapshot, fill
 from mpm.scene.colliders import place
+from mpm.scene.waves import refuse_absorbing
 from mpm.solver.derived import Fields
+from mpm.solver.loading import Loading
 from mpm.solver.particles import Copies
 from mpm.solver.solver import SolverBase
 
@@ -82,11 +85,6 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
             raise ValueError(
                 f"material = {material!r} has no tangent, which equilibrate needs: bring it to rest in a run"
             )
-    if sim.scene.loads:
-        raise ValueError(
-            f"equilibrate: the scene has the load {sim.scene.loads[0].name!r}, and the search takes gravity and body "
-            "forces alone; let it come to rest in a run"
-        )
     done: list[Equilibrium] = []
     sim._core.hold(lambda: done.append(_found(sim, count, goal)))
     return done[0]
@@ -108,6 +106,7 @@ def _found(sim: SolverBase, increments: int, tolerance: float) -> Equilibrium:
         threads=sim.threads,
         increments=increments,
         tolerance=tolerance,
+        loading=Loading(cast(Any, sim)) if sim.scene.loads else None,
     )
     _write(sim, {**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
     return found
@@ -139,6 +138,7 @@ def find(
     threads: int,
     increments: int,
     tolerance: float,
+    loading: Loading | None = None,
 ) -> tuple[Equilibrium, dict[str, FloatArray]]:
     """Find the equilibrium that a snapshot comes to under a load.
 
@@ -151,7 +151,9 @@ def find(
     load : callable
         The acceleration (n, d) [m/s²] of the particles at x (n, d) [m].
     time : float
-        When colliders are where they are held [s].
+        When colliders are where they are held [s], and of the loads.
+    loading : Loading, optional
+        The loads and held regions of the scene.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def find(
     ValueError
         Nothing loads the particles or nothing holds them, a collider deforms, or a law has no tangent.
     """
-    search = _Search(kept, particles, load, time, threads, tolerance)
+    search = _Search(kept, particles, load, time, threads, tolerance, loading)
     for k in range(1, increments + 1):
         search.step(k / increments)
     while search.residual > tolerance:
@@ -178,14 +180,26 @@ class _Search:
     """Particles on their way to rest, in a core of their own."""
 
     def __init__(
-        self, kept: Snapshot, particles: Fields, load: Load, time: float, threads: int, tolerance: float
+        self,
+        kept: Snapshot,
+        particles: Fields,
+        load: Load,
+        time: float,
+        threads: int,
+        tolerance: float,
+        loading: Loading | None,
     ) -> None:
         x, self.mass = particles["x"], particles["mass"][:, None]
-        self.load, self.time, self.tolerance = load, time, tolerance
+        self.load, self.time, self.tolerance, self.loading = load, time, tolerance, loading
+        self.works = [f"work:{one.name}" for one in kept.scene.loads]
         b = load(x)
+        if loading is not None:
+            b = b + loading.accelerations(x, time)
         self.norm = float(np.sqrt((self.mass * b**2).sum()))
         if not self.norm > 0:
-            raise ValueError("nothing loads the bodies: the scene has neither gravity nor a body force")
+            raise ValueError(
+                "nothing loads the bodies: the scene has neither gravity nor a body force, nor a load that acts now"
+            )
         self.dx = kept.numerics.dx
         self.core = self._core(kept, threads)
         self.begin = self.core.steps
@@ -201,10 +215,7 @@ class _Search:
         """The same particles at rest in a core whose steps are pseudo-steps."""
         if kept.numerics.f_bar:
             raise ValueError("f_bar = True: the pseudo-steps are implicit, and these have no F-bar")
-        if kept.numerics.dissipation:
-            raise ValueError(
-                "dissipation = True: the pseudo-steps are implicit, and these keep no books of dissipation"
-            )
+        refuse_absorbing(kept.scene, "dashpots bear no load at rest, which equilibrate looks for")
         for prepared in kept.colliders:
             if prepared.collider.shape._only_collides:
                 raise ValueError(f"collider {prepared.collider.name!r} deforms: no rest beside it")
@@ -215,6 +226,9 @@ class _Search:
             f_update="linear",
             c_damping=0.0,
             artificial_viscosity=(0.0, 0.0),
+            dissipation=False,
+            damping=0.0,
+            local_damping=0.0,
             integrator="implicit-euler",
             beta=1.0,
             tolerance=max(SOLVED * self.tolerance, 1e-10),
@@ -231,9 +245,11 @@ class _Search:
         for material in kept.materials:
             numerics.refuse_material(chosen, material)
         core = numerics.new_core(kept.scene, chosen, gravity=np.zeros(kept.scene.dimension), load=self.norm)
+        for one in kept.scene.loads:
+            core.add_load(one.name)
         place(core, kept.colliders, held=self.time)
-        arrays = dict(kept.arrays)
-        for name in ("v", "C", "books"):
+        arrays = {name: array for name, array in kept.arrays.items() if name not in DISSIPATIONS}
+        for name in ("v", "C", "books", *(("loads",) if "loads" in arrays else ())):
             arrays[name] = np.zeros_like(whole(arrays[name]))
         arrays["history"] = np.zeros((0, sum(width for _, width in core.history_names())))
         fill(
@@ -250,7 +266,11 @@ class _Search:
         b = np.ascontiguousarray(share * self.load(np.array(x)))
         while True:
             try:
-                self.core.step_forced(b, self.core.time + self.pseudo_step)
+                end = self.core.time + self.pseudo_step
+                if self.loading is None:
+                    self.core.step_forced(b, end)
+                else:
+                    self.loading.take(self.core, self.time, b.copy(), np.array(x), end, share=share)
                 break
             except (ConvergenceError, InstabilityError) as error:
                 self.pseudo_step /= SHORTER
@@ -264,7 +284,7 @@ class _Search:
         _, node_mass, node_v = (np.frombuffer(given) for given in self.core.grid())
         twice_kinetic = float((node_mass[:, None] * node_v.reshape(len(node_mass), -1) ** 2).sum())
         self.residual = float(np.sqrt(twice_kinetic) / (s * self.norm)) + self._last("residual")
-        work = s * float((self.mass * v * b).sum())
+        work = s * float((self.mass * v * b).sum()) + sum(self._last(name) for name in self.works)
         self._adapt(s, work, twice_kinetic, s * float(np.abs(v).max()), before / self.residual)
         v[...] = 0
 

@@ -41,6 +41,7 @@ from mpm.scene.colliders import (
 from mpm.scene.contacts import refuse_bars
 from mpm.scene.loads import Force, Load, Traction
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
+from mpm.scene.waves import refuse_other_waves
 from mpm.shapes import Points, Shape
 from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format, T
@@ -399,6 +400,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
+        else:
+            refuse_other_waves(self._scene, material)
         C, volume = sampled.stored(self._scene, self._numerics)
         form = keeper = None
         if material._row["rigid"]:
@@ -501,6 +504,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         return index
 
     def _admit_material(self, material: Material) -> None:
+        super()._admit_material(material)
         numerics.refuse_material(self._numerics, material)
 
     def _take_material(self, index: int, material: Material, renewed: Mapping[str, _scene.Body]) -> None:
@@ -661,12 +665,14 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     @_check.options
     def equilibrate(self, *, increments: int = 8, tolerance: float = 1e-2) -> Equilibrium:
-        """Bring the particles to rest under gravity and the body force, at the present time; any integrator continues.
+        """Bring the particles to rest under gravity, the body force and loads, at the present time; any integrator
+        continues.
 
         The load grows in increments from none; the stress that is there stays. Velocities are 0 afterwards. Colliders
-        are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed. Plastic laws yield on the
-        way as in implicit steps. The mass of the nodes regularises the problem, so bodies may slide or roll where
-        nothing resists. Time, history and recordings do not change, and views stay live.
+        and regions of `Scene.hold` are held where they are, viscosity has no effect, and `Viscoelastic` rests relaxed.
+        Plastic laws yield on the way as in implicit steps. The mass of the nodes regularises the problem, so bodies may
+        slide or roll where nothing resists. Time, history, recordings and the books of ``dissipation=True`` do not
+        change, and views stay live.
 
         Parameters
         ----------
@@ -686,8 +692,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             No equilibrium was found; nothing has changed.
         ValueError
             The simulation is in single precision, whose rounding alone is a large part of the load; nothing loads the
-            bodies or nothing holds them; bodies touch (`mpm.Contact`); the scene has loads or held regions; a collider
-            deforms; a law has no tangent (`UserLaw`); or ``f_bar=True``.
+            bodies or nothing holds them; bodies touch (`mpm.Contact`); a collider deforms; a wall absorbs; a law
+            has no tangent (`UserLaw`); or ``f_bar=True``.
 
         References
         ----------

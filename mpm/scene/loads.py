@@ -29,7 +29,7 @@ __all__ = [
     "make_hold",
     "make_load",
     "make_traction",
-    "with_function",
+    "with_functions",
 ]
 
 Where: TypeAlias = Shape | Callable[[FloatArray], npt.ArrayLike] | None
@@ -53,11 +53,14 @@ class Force:
         """The force (d,) [N] at a time [s]."""
         if not callable(self.force):
             return self.force
-        return _check.array(f"force(t) of {self.name!r}", self.force(t), (None,))
+        given = asked("force(t)", self.name, self.force, t)
+        return _check.array(f"force(t) of {self.name!r}", given, (None,))
 
     def __repr__(self) -> str:
-        given = _check.shown(self.force) if callable(self.force) else f"{self.force.tolist()} N"
-        return f"{self.name}: {given} on {self.body}"
+        if callable(self.force):
+            return f"{self.name}: {_check.shown(self.force)} on {self.body}"
+        unit = "N/m" if len(self.force) == 2 else "N"  # per metre of depth
+        return f"{self.name}: {self.force.tolist()} {unit} on {self.body}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,7 +76,8 @@ class Hold:
         """The velocity (d,) [m/s] at a time [s], NaN where the region is free."""
         given = self.velocity
         if callable(given):
-            given = _speeds(f"velocity(t) of {self.name!r}", given(t), dimension)
+            given = asked("velocity(t)", self.name, given, t)
+            given = _speeds(f"velocity(t) of {self.name!r}", given, dimension)
         return np.array([math.nan if speed is None else speed for speed in given])
 
     def __repr__(self) -> str:
@@ -110,8 +114,10 @@ class Traction:
         if not callable(given):
             return np.broadcast_to(given, shape)
         if self.varies:
-            return _check.array(f"{what}(x, t) of {self.name!r}", given(x.copy(), t), shape)
-        return np.broadcast_to(_check.array(f"{what}(t) of {self.name!r}", given(t), shape[1:]), shape)
+            values = asked(f"{what}(x, t)", self.name, given, x.copy(), t)
+            return _check.array(f"{what}(x, t) of {self.name!r}", values, shape)
+        values = asked(f"{what}(t)", self.name, given, t)
+        return np.broadcast_to(_check.array(f"{what}(t) of {self.name!r}", values, shape[1:]), shape)
 
     def __repr__(self) -> str:
         what = "pressure" if self.traction is None else "traction"
@@ -124,6 +130,15 @@ class Traction:
 Load: TypeAlias = Force | Hold | Traction
 
 
+def asked(what: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """The answer of a function of a load; an exception gets a note that says of which one."""
+    try:
+        return function(*arguments)
+    except BaseException as error:
+        error.add_note(f"Raised by {what} of {name!r}.")
+        raise
+
+
 def _place(where: Where) -> str:
     return (
         ""
@@ -134,8 +149,8 @@ def _place(where: Where) -> str:
     )
 
 
-def inside(where: Where, x: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which of the points x (n, d) a region has (n,)."""
+def inside(where: Where, x: FloatArray, name: str) -> npt.NDArray[np.bool_]:
+    """Which of the points x (n, d) the region of the load `name` has (n,)."""
     if where is None:
         return np.ones(len(x), dtype=np.bool_)
     if isinstance(where, Shape):
@@ -144,11 +159,11 @@ def inside(where: Where, x: FloatArray) -> npt.NDArray[np.bool_]:
             apart = np.flatnonzero(~found)
             found[apart] = _distance(where, x[apart]) <= ON_FACE * float(np.ptp(x, axis=0).max())
         return found
-    given = np.asarray(where(x.copy()))
+    given = np.asarray(asked("where(x)", name, where, x.copy()))
     if given.shape != (len(x),) or given.dtype != np.bool_:
         raise ValueError(
-            f"where(x) returned {_check.shown(given)}: must be {len(x)} truth values, one for each point, such as "
-            "where=lambda x: x[:, 0] > 0.9"
+            f"where(x) of {name!r} returned {_check.shown(given)}: must be {len(x)} truth values, one for each point, "
+            "such as where=lambda x: x[:, 0] > 0.9"
         )
     return given
 
@@ -325,14 +340,19 @@ def _what(load: Load) -> str:
     return "force" if isinstance(load, Force) else "velocity"
 
 
-def with_function(load: Load, function: Callable[..., Any]) -> Load:
-    """A load with another function in place of the one that a file could not keep."""
-    what = _what(load)
-    if not callable(getattr(load, what)):
-        raise ValueError(f"loads[{load.name!r}]: its {what} is no function; leave it out")
-    if not isinstance(load, Traction):
-        function = of_time(f"loads[{load.name!r}]", function)
-    return replace(load, **{what: function})  # type: ignore[arg-type]
+def with_functions(load: Load, given: Callable[..., Any] | Mapping[str, Callable[..., Any]]) -> Load:
+    """A load with other functions in place of those that a file could not keep: that of the time, or all by name."""
+    main = _what(load)
+    functions = given if isinstance(given, Mapping) else {main: given}
+    for what, function in functions.items():
+        title = f"loads[{load.name!r}]" + f"[{what!r}]" * isinstance(given, Mapping)
+        kept = getattr(load, what) if what in (main, "where") and hasattr(load, what) else None
+        if not callable(kept) or isinstance(kept, Shape):
+            raise ValueError(f"{title}: its {what} is no function; leave it out")
+        if what == main and not isinstance(load, Traction):
+            function = of_time(title, function)
+        load = replace(load, **{what: function})  # type: ignore[arg-type]
+    return load
 
 
 def function_of(load: Load) -> Callable[..., Any] | None:

@@ -83,7 +83,7 @@ def attach(solver: Loaded, load: Load) -> Attached:
     ids = solver.particles._copy("id")
     rows = rows_of(solver, load.body, ids)
     x = np.asarray(solver.particles._copy("x"), dtype=np.float64)[rows]
-    held = inside(load.where, x)
+    held = inside(load.where, x, load.name)
     if not held.any():
         raise ValueError(
             f"where of {load.name!r}: none of the {len(x)} {solver._rows_are} of {load.body!r} is in this region"
@@ -172,7 +172,7 @@ def attach_patches(
     """
     d = x.shape[1]
     surface = sample_surface(shape, lower, upper, size, FINE[d])
-    chosen = inside(load.where, surface.x) if len(surface.x) else np.zeros(0, dtype=np.bool_)
+    chosen = inside(load.where, surface.x, load.name) if len(surface.x) else np.zeros(0, dtype=np.bool_)
     if not chosen.any():
         raise ValueError(f"where of {load.name!r}: no part of the surface of {load.body!r} is in this region")
     place, area = surface.x[chosen], surface.area[chosen]
@@ -363,7 +363,37 @@ class Loading:
             x = np.array(solver.particles._copy("x"), dtype=np.float64)
             if body_force is not None:
                 b = np.array(_check.array("body_force(x, t)", body_force(x, t), x.shape))
+        self.take(core, t, b, x, end)
+
+    def take(
+        self,
+        core: Core,
+        t: float,
+        b: FloatArray | None,
+        x: FloatArray | None,
+        end: float,
+        *,
+        share: float | None = None,
+    ) -> None:
+        """Let a core take one step with the accelerations b (n, d) [m/s²], to which those of loads are added.
+
+        Parameters
+        ----------
+        core : Core
+            With the rows of the solver.
+        t : float
+            The time of the loads [s].
+        b, x : ndarray, shape (n, d), or None
+            `x` [m] is None where no load needs the places.
+        end : float
+            The step ends at this time [s] at the latest.
+        share : float, optional
+            Of the loads; regions are held where they are then. Default: a step of the run.
+        """
         forces, couples = self._entries(x, t)
+        if forces is not None and share is not None:
+            forces = share * forces
+            couples = None if couples is None else share * couples
         if forces is not None:
             b = np.zeros((self._n, self._dimension)) if b is None else b
             for a in range(self._dimension):
@@ -374,11 +404,22 @@ class Loading:
             velocity = np.full((len(self._loads), self._dimension), np.nan)
             for number, load in enumerate(self._loads):
                 if isinstance(load, Hold):
-                    velocity[number] = load.at(t, self._dimension)
+                    velocity[number] = load.at(t, self._dimension) * (1 if share is None else 0)
         if not self.is_current:
             raise ValueError("a load has added or deleted particles: its answer is for others")
         first, load_of = (None, None) if forces is None else (self._first, self._entry_loads)
         core.step_loaded(b, first, load_of, forces, couples, self._holds, velocity, end)
+
+    def accelerations(self, x: FloatArray, t: float) -> FloatArray:
+        """Of all loads at x (n, d) [m] and a time [s]: (n, d) [m/s²]."""
+        forces, _ = self._entries(x, t)
+        found = np.zeros((self._n, self._dimension))
+        if forces is not None:
+            for a in range(self._dimension):
+                found[:, a] = (
+                    np.bincount(self._entry_rows, weights=forces[:, a], minlength=self._n) * self._per_mass
+                )
+        return found
 
     def _entries(self, x: FloatArray | None, t: float) -> tuple[FloatArray | None, FloatArray | None]:
         """Forces and couples of all entries in their order."""

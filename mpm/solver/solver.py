@@ -33,6 +33,7 @@ from mpm.scene.colliders import (
 from mpm.scene.contacts import column_of
 from mpm.scene.loads import of_digest
 from mpm.scene.scene import Scene
+from mpm.scene.waves import refuse_other_waves
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format, T
 from mpm.solver.particles import Copies, Particles
@@ -573,6 +574,7 @@ class SolverBase(Run, Collides):
 
     def _admit_material(self, material: Material) -> None:
         """Raise for parameters that it cannot have."""
+        refuse_other_waves(self._scene, material)
 
     def _take_material(self, index: int, material: Material, bodies: Mapping[str, Body]) -> None:
         """The core has other parameters of a material, and so have bodies of the scene."""
