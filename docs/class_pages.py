@@ -114,6 +114,10 @@ SHAPES: dict[str, Callable[[], Any]] = {
     ),
     "HalfSpace": lambda: shapes.HalfSpace((1.5, 1), (-0.5, 1)) & shapes.Box((0, 0), (3, 2)),
     "DistanceGrid": _wave,
+    "Terrain": lambda: (
+        shapes.Terrain(vertices=[(0, 0.6), (0.8, 1.1), (1.3, 0.7), (2, 1.5), (3, 1.2)])
+        & shapes.Box((0, 0.2), (3, 2))
+    ),
     "Cells": _fan,
     "Points": _spiral,
     "union": lambda: shapes.Ball((1.2, 1), 0.6) | shapes.Box((1.4, 0.7), (2.6, 1.3)),

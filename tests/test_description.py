@@ -44,6 +44,10 @@ SHAPES = {
         ~(DISC | S.Box((0, 0), (0.1, 0.1))),
         DISC - (DISC & GRID),
     ],
+    "Terrain": [
+        S.Terrain(vertices=[(0, 1 / 3), (1, 0.2)], up="y"),
+        S.Terrain(vertices=[(0, 0, 1 / 3), (0, 1, 0), (0.9, 0, 1)], faces=[(0, 1, 2)], up="x").scale(2),
+    ],
 }
 MOTIONS = {
     "Keyframes": [

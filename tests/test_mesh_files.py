@@ -241,7 +241,7 @@ def test_a_terrain_is_told_what_makes_a_solid_of_it(axis):
     k = np.arange(72).reshape(8, 9)[:, :8].ravel()
     f = np.concatenate([np.stack([k, k + 9, k + 10], axis=1), np.stack([k, k + 10, k + 1], axis=1)])
     with pytest.raises(
-        ValueError, match=rf"faces look along {'xyz'[axis]}, as those of a terrain: mpm.shapes.Dist"
+        ValueError, match=rf"faces look along {'xyz'[axis]}, as those of a terrain: mpm.shapes.Terr"
     ):
         Mesh(vertices=v, faces=f)
 

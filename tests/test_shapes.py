@@ -539,5 +539,10 @@ def test_errors_show_a_right_call(call, words):
 
 def test_every_shape_is_exported():
     kinds = (Ball, Box, Capsule, Cylinder, HalfSpace, Mesh, Points, Polygon, Shape)
-    others = {"Cells", "Deforming", "DistanceGrid"}  # tested with finite elements and with the colliders
+    others = {
+        "Cells",
+        "Deforming",
+        "DistanceGrid",
+        "Terrain",
+    }  # tested with finite elements and with the colliders
     assert set(mpm.shapes.__all__) == {kind.__name__ for kind in kinds} | others

@@ -251,7 +251,7 @@ class Writer:
             frames = [self.shape(frame) for frame in shape.shapes]
             return {"shape": kind, "times": self.value(shape.times), "shapes": frames}
         fields = {name: self.value(getattr(shape, name)) for name in shape._fields}
-        if isinstance(shape, shapes.Mesh):
+        if isinstance(shape, (shapes.Mesh, shapes.Terrain)):
             fields["path"] = shape.path
         return {"shape": kind, **fields}
 
@@ -393,7 +393,7 @@ class Reader:
         if kind is shapes.Deforming:
             frames: Any = [self.shape(frame) for frame in listing(given["shapes"], "shapes")]
             return shapes.Deforming(self.value(given["times"]), frames)
-        path = given.pop("path") if kind is shapes.Mesh else None
+        path = given.pop("path") if kind in (shapes.Mesh, shapes.Terrain) else None
         values = {field: self.value(value) for field, value in given.items()}
         shape: Shape = kind(**values)
         shape._set(**_exactly(name, {field: getattr(shape, field) for field in values}, values))

@@ -178,8 +178,8 @@ def _cause(vertices: Floats, faces: Ints, report: MeshReport) -> str:
         along = upward[:, "xyz".index(axis)]
         if (along > 0).all() or (along < 0).all():
             return (
-                f"; all faces look along {axis}, as those of a terrain: mpm.shapes.DistanceGrid makes a solid of it, "
-                f"with {axis} minus its height as values; or give it sides and a bottom"
+                f"; all faces look along {axis}, as those of a terrain: mpm.shapes.Terrain(…, up={axis!r}) is "
+                "the ground below it; or give it sides and a bottom"
             )
     return ""
 

@@ -8,8 +8,8 @@ Boxes are half-open, lower <= x < upper, and so are polygons and closed meshes w
 axes: two boxes that touch share no point, and together they have every point of the seam. Curved boundaries do not
 belong to the shape.
 
-`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh`, `cells`, `deforming` and `points` the kinds,
-`distances` the description for the core, and `volumes` how large shapes are.
+`shape` holds the base class, `primitives`, `polygon`, `lattice`, `mesh`, `terrain`, `cells`, `deforming` and `points`
+the kinds, `distances` the description for the core, and `volumes` how large shapes are.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mpm.shapes.points import Points
 from mpm.shapes.polygon import Polygon
 from mpm.shapes.primitives import Ball, Box, Capsule, Cylinder, HalfSpace
 from mpm.shapes.shape import Shape
+from mpm.shapes.terrain import Terrain
 
 __all__ = [
     "Ball",
@@ -37,6 +38,7 @@ __all__ = [
     "Points",
     "Polygon",
     "Shape",
+    "Terrain",
 ]
 
 __dir__, __getattr__ = advice.names_of_module(__name__, __all__)

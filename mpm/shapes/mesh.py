@@ -88,7 +88,7 @@ class Mesh(Shape):
         else:
             assert vertices is not None and faces is not None
             v = as_rows(vertices, "vertices", (3,))
-            f = _triangles(faces, len(v))
+            f = triangles_of(faces, len(v))
             solid = meshes.prepare(v, f, "Mesh")
         name = None if path is None else os.fspath(path)
         self._set(path=name, vertices=v, faces=f, report=solid.report, _solid=solid, dimension=3)
@@ -113,7 +113,8 @@ class Mesh(Shape):
         return float(self.report.signed_volume) if sound else None
 
 
-def _triangles(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
+def triangles_of(faces: ArrayLike, vertices: int) -> NDArray[np.int64]:
+    """Polygons (n, k) of so many vertices in triangles (m, 3); raises TypeError, ValueError."""
     _check.refuse_masked("faces", faces)
     try:
         index = np.asarray(faces)
