@@ -107,9 +107,9 @@ def measure(sim: mpm.Simulation) -> dict[str, float]:
     }
 
 
-def same_bits(scene: mpm.Scene, h: float, dtype: str, first: mpm.Simulation) -> bool:
+def same_bits(scene: mpm.Scene, first: mpm.Simulation, **options: object) -> bool:
     """Two threads, in two parts, and from a file saved in the middle."""
-    sim = mpm.Simulation(scene, dx=h, dtype=dtype, threads=2)
+    sim = mpm.Simulation(scene, threads=2, **options)
     sim.step(first.steps // 2)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "middle.mpm"
@@ -145,7 +145,7 @@ def main() -> None:
             if seed % 10 == 0:
                 again = mpm.Simulation(scene, dx=h, dtype=dtype, threads=1)
                 again.step(sim.steps)
-                bad |= not same_bits(scene, h, dtype, again)
+                bad |= not same_bits(scene, again, dx=h, dtype=dtype)
         except mpm.SimulationError as error:
             found, bad = {"out": np.inf, "rise": 0.0, "books": 0.0}, True
             print(f"{seed}: {error}")

@@ -170,6 +170,25 @@ def ball_points(at, radius, h):
     return at + x[(x**2).sum(axis=1) < radius**2]
 
 
+def test_friction_takes_the_motion_of_a_block_and_nothing_from_it_at_rest():
+    """The work of friction is the kinetic energy of a block that stops on a slab, and no more while it stands there."""
+    soft, g, v = mpm.materials.NeoHookean(E=1e6, nu=0.3, density=1000), 10.0, 1.0
+    contact = mpm.Contact("separate", friction=0.5)
+    scene = mpm.Scene((0, 0), (1, 0.5), gravity=(0, -g), contact=contact, walls={"y-": "sticky"})
+    scene.add(Box((0, 0), (1, 1 / 8)), soft, name="slab")
+    strain = 1000 * g * 1.3 * 0.4 / 0.7e6  # of its weight, times the depth
+    F = lambda x: np.eye(2) - strain * (0.25 - x[:, 1])[:, None, None] * np.diag([0, 1])  # noqa: E731
+    scene.add(Box((1 / 8, 1 / 8), (3 / 8, 1 / 4)), soft, F=F, velocity=(v, 0), name="block")
+    sim = mpm.Simulation(scene, dx=1 / 32)
+    motion = 0.5 * v**2 * float(sim.particles.mass[sim.rows("block")].sum())
+    sim.run(0.3)
+    stopped = sim.history["friction_work"].sum()
+    sim.run(0.2)
+    more = sim.history["friction_work"].sum() - stopped
+    assert stopped == pytest.approx(motion, rel=0.02)  # measured: 0.9915
+    assert more < 1e-3 * motion  # measured: 3e-5; with the energy that impulses take from nodes: 0.02
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_images_of_nodes_touch_as_nodes_do(dim):
     """Two bodies that meet across a periodic face move as those inside do."""
@@ -444,3 +463,15 @@ def test_no_name_is_that_of_a_pair():
         sim.add_collider(mpm.shapes.Ball((0.2, 0.8), 0.1), name="a|b")
     sim.step()
     assert sim.force("a|b").shape == (2,)
+
+
+def test_names_of_pairs_are_plain_strings(tmp_path):
+    """Also those that NumPy gives, whose repr is another than that of a loaded file."""
+    scene = mpm.Scene((0, 0), (1, 1), contact=mpm.Contact(np.str_("separate")))
+    for name, x in zip(np.array(["a", "b"]), (0.3, 0.6), strict=True):
+        scene.add(Ball((x, 0.5), 0.1), RUBBER, name=name)
+    scene.set_contact(np.str_("a"), np.str_("b"), np.str_("slip"))
+    assert repr(scene.contacts) == "{('a', 'b'): Contact('slip')}"
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    sim.save(tmp_path / "a.mpm")
+    assert mpm.load(tmp_path / "a.mpm").state_hash() == sim.state_hash()

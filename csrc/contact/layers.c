@@ -349,18 +349,18 @@ static void turn(mpm_layer_body *bodies, struct contact *c)
     give(bodies, c, change);
 }
 
-/* An impulse takes its product with the mean velocity of approach from the kinetic energy. */
+/* Tractions times what the bodies slip and open in the step, which they do with the velocities after it. The kinetic
+ * energy that the impulses take is more: the part that forces have given in the same step is no work of contact. A block
+ * that sticks does none. */
 static mpm_layer_touch report(const mpm_layer_body *bodies, const struct contact *c)
 {
     mpm_layer_touch touch = {.a = c->a, .b = c->b};
-    double v[3], mean[3];
+    double v[3];
     relative(bodies, c, v);
-    for (int k = 0; k < 3; k++) {
-        mean[k] = 0.5 * (v[k] + c->before[k]);
+    for (int k = 0; k < 3; k++)
         touch.impulse[k] = c->normal * c->n[k] + c->tangent[k];
-    }
-    touch.friction_work = dot(c->tangent, mean);
-    touch.adhesion_work = c->normal < 0 ? c->normal * dot(c->n, mean) : 0;
+    touch.friction_work = dot(c->tangent, v);
+    touch.adhesion_work = c->normal < 0 ? c->normal * dot(c->n, v) : 0;
     return touch;
 }
 

@@ -275,7 +275,7 @@ def text(name: str, value: object) -> str:
         raise wrong_type(name, value, "a string")
     if not value.strip():
         raise ValueError(f"{name} = {shown(value)}: must not be empty")
-    return value
+    return str(value)  # of kinds of str, as NumPy's, whose repr is another
 
 
 def title(name: str, value: object) -> str:
@@ -325,7 +325,7 @@ def choice(
         listed = ", ".join(map(repr, allowed))
         must = f"must be one of {listed}" if allowed else "there is none"
         raise ValueError(f"{name} = {shown(value)}: {must}{why or advice.nearest(value, allowed, words)}")
-    return value
+    return str(value)
 
 
 def array(name: str, value: object, shape: tuple[int | None, ...], *, finite: bool = True) -> FloatArray:
