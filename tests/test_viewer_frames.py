@@ -6,7 +6,7 @@ import pytest
 import mpm
 import scenes
 from mpm.viewer import frames, outlines
-from mpm.viz import color
+from mpm.viz import color, contours
 from viewers import Browser, make, stepped
 
 dims = pytest.mark.parametrize("dim", scenes.DIMS)
@@ -243,7 +243,7 @@ def test_colliders_are_sent_once_for_every_place(dim, moving, tmp_path):
 
 def test_a_line_of_zeros_has_two_ends_in_every_triangle_that_it_cuts():
     x = np.stack(np.meshgrid(np.arange(3.0), np.arange(2.0), indexing="ij"), axis=-1)
-    starts, ends = outlines.zero_line(x, x[..., 0] - 0.25)
+    starts, ends = contours.zero_line(x, x[..., 0] - 0.25)
     assert (starts[:, 0] == 0.25).all() and (ends[:, 0] == 0.25).all()
     assert np.abs(ends - starts)[:, 1].sum() == 1
-    assert len(outlines.zero_line(x, x[..., 0] + 1)[0]) == 0
+    assert len(contours.zero_line(x, x[..., 0] + 1)[0]) == 0

@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.artist import Artist
-from scipy.spatial import cKDTree
 
 import mpm
 from mpm import shapes, viz
@@ -195,20 +194,18 @@ def test_a_collider_veils_the_particles_behind_it_and_no_others(behind):
         assert np.ptp(veiled.sum(axis=2)) > 0 and (veiled < np.array(canvas.COLLIDER)).all()
 
 
-def test_points_of_a_surface_are_on_it_and_leave_no_holes():
-    x, normal, spacing = surfaces.points(
-        lambda x: (
-            np.linalg.norm(x - 0.5, axis=1) - 0.3,
-            (x - 0.5) / np.linalg.norm(x - 0.5, axis=1)[:, None],
-        ),
-        np.zeros(3),
-        np.ones(3),
-    )
-    assert np.abs(np.linalg.norm(x - 0.5, axis=1) - 0.3).max() < 1e-12
-    assert np.abs(normal - (x - 0.5) / 0.3).max() < 1e-12
-    on_ball = np.random.default_rng(0).normal(size=(500, 3))
-    on_ball = 0.5 + 0.3 * on_ball / np.linalg.norm(on_ball, axis=1)[:, None]
-    assert cKDTree(x).query(on_ball)[0].max() < 0.95 * spacing  # what a disc covers
+def test_the_surface_of_a_collider_ends_at_the_domain():
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(mpm.shapes.Box((0.1, 0.1, 0.8), (0.3, 0.3, 0.9)), SOLID)
+    scene.add_collider(mpm.shapes.Ball((0.5, 0.5, 0.1), 0.3))
+    sim = mpm.Simulation(scene, dx=0.1)
+    x, normal = surfaces.within(sim._posed()[0], np.zeros(3), np.ones(3))
+    out = x - (0.5, 0.5, 0.1)
+    above = x[:, 2] > 0
+    assert np.abs(np.linalg.norm(out, axis=1) - 0.3)[above].max() < 1e-3  # measured 2e-4
+    assert x.min() >= 0 and ((normal * out).sum(axis=1) > 0.95 * 0.3).all()
+    area = np.linalg.norm(np.cross(x[1::3] - x[::3], x[2::3] - x[::3]), axis=1).sum() / 2
+    assert area == pytest.approx(2 * np.pi * 0.3 * 0.4, rel=0.01)
 
 
 def test_a_picture_of_a_3d_scene_holds_the_particles():

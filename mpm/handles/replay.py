@@ -25,6 +25,7 @@ from mpm.scene.changes import Change
 from mpm.scene.colliders import Placed, distance_of, place, prepare
 from mpm.scene.scene import Scene
 from mpm.solver import derived
+from mpm.solver.solids import Solid
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded
 
@@ -242,6 +243,9 @@ class Frame(_Recorded):
 
     def _cells(self) -> Array | None:
         return self.cells
+
+    def _solids(self) -> Sequence[Solid]:
+        return ()  # files have no shapes
 
     def _kinds(self) -> tuple[str, ...]:
         """What the materials were, where the file says so."""

@@ -8,10 +8,13 @@ import numpy as np
 
 from mpm.base._check import FloatArray
 from mpm.mpm.rigidforms import Form
+from mpm.shapes.distances import measure
+from mpm.solver.solids import Solid
 
-__all__ = ["RigidState", "state_of"]
+__all__ = ["RigidState", "solid_of", "state_of"]
 
 LOST = 1e-6  # of the mass of a body: less is rounding
+APART = 0.05  # particle spacings: particles farther from their places are on another side of a periodic face, or moved
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,4 +98,33 @@ def state_of(
         inertia=float(inertia[2, 2]) if d == 2 else inertia,
         forces={name: force[:d] for name, (force, _) in forces.items()},
         torques={name: float(torque[2]) if d == 2 else torque for name, (_, torque) in forces.items()},
+    )
+
+
+def solid_of(
+    form: Form,
+    ids: tuple[int, int],
+    m: FloatArray,
+    x: FloatArray,
+    rest: FloatArray,
+    rotation: FloatArray,
+    spacing: float,
+) -> Solid | None:
+    """The shape of a body for pictures, from its first id and their number, and from masses (n,), places (n, d), and
+    places in the rest frame (n, d) of its particles; None where they are not where the shape is."""
+    position = m @ (x - rest @ rotation.T) / m.sum()
+    if not np.abs(position + rest @ rotation.T - x).max() < APART * spacing:
+        return None
+    d = x.shape[1]
+    program, reference, points = form.program, form.reference, form.points
+    rim = points[:, 3:4] + 0.5 * spacing
+    return Solid(
+        *ids,
+        shape=form,
+        distance=lambda y: measure(program, y + reference),
+        lower=(points[:, :d] - rim).min(axis=0),
+        upper=(points[:, :d] + rim).max(axis=0),
+        spacing=spacing,
+        position=position,
+        rotation=rotation,
     )

@@ -24,7 +24,7 @@ from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
 from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, warn_of_thin
 from mpm.mpm.rigidforms import Form
-from mpm.mpm.rigidstate import RigidState, state_of
+from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.scene import scene as _scene
 from mpm.scene import walls
@@ -49,6 +49,7 @@ from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
+from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
 
 if TYPE_CHECKING:
@@ -763,6 +764,24 @@ class Simulation(Populated, Solver, kind="simulation"):
         index = int(p._copy("material")[rows.start])
         forces = self._rigid_forces(index)
         return state_of(m, x, v, C[0], F[0], forces, self._forms[index], period, self._numerics.dx)
+
+    def _solids(self) -> list[Solid]:
+        if not self._forms:
+            return []
+        p, d = self.particles, self.dimension
+        material, m, x, rest, F, volume = (
+            p._copy(name) for name in ("material", "mass", "x", "rest", "F", "volume")
+        )
+        found = []
+        for name, ids in self._bodies().items():
+            rows = self.rows(name)
+            if rows.start == rows.stop or (form := self._forms.get(int(material[rows.start]))) is None:
+                continue
+            mass, at, begun = (np.asarray(field[rows], dtype=np.float64) for field in (m, x, rest))
+            rotation = np.asarray(F[rows.start], dtype=np.float64)
+            spacing = float(np.median(volume[rows])) ** (1 / d)
+            found.append(solid_of(form, ids, mass, at, begun, rotation, spacing))
+        return [one for one in found if one is not None]
 
     def _rigid_forces(self, index: int) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Force (3,) and torque (3,) of each partner on the body of this material in the last step."""

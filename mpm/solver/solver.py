@@ -39,6 +39,7 @@ from mpm.solver.keeping import SOLVERS, Format, T
 from mpm.solver.particles import Copies, Particles
 from mpm.solver.reports import tabulated
 from mpm.solver.run import Run
+from mpm.solver.solids import Solid
 
 if TYPE_CHECKING:
     from mpm.scene.changes import Change
@@ -256,6 +257,10 @@ class SolverBase(Run, Collides):
         """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
         only. Triangles fill 2-D pictures, files have the cells."""
         return None
+
+    def _solids(self) -> Sequence[Solid]:
+        """The rigid bodies whose shapes are known."""
+        return ()
 
     # ---- what it says ----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from mpm.scene.colliders import Placed
 from mpm.scene.scene import Scene
 from mpm.scene.settings import Setting
 from mpm.solver.derived import Fields
+from mpm.solver.solids import Solid
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded, Totals
 
@@ -71,6 +72,9 @@ class Source(Protocol):
     def _cells(self) -> npt.NDArray[Any] | None:
         """The rows of the corners (m, d + 1) of the triangles or tetrahedra of the bodies; None: there are particles
         only. Triangles fill 2-D pictures, files have the cells."""
+
+    def _solids(self) -> Sequence[Solid]:
+        """The rigid bodies whose shapes are known; pictures show these shapes in place of their particles."""
 
 
 class Running(Source, Protocol):

@@ -12,6 +12,7 @@ from mpm.base import _check
 from mpm.materials.laws import Material
 from mpm.scene.colliders import Placed
 from mpm.solver import derived
+from mpm.solver.solids import Solid
 from mpm.solver.source import Running, Source
 from mpm.solver.state import State
 
@@ -46,7 +47,7 @@ class Kept:
         self.dimension, self.quantities = state.dimension, run.quantities
         self._mesh, self._at, self._kind_names = run._cells(), run._posed(), run._kinds()
         self._parts: list[Any] = list(getattr(run, "_parts", ()))
-        self._spans = dict(run._bodies())
+        self._spans, self._rigid = dict(run._bodies()), run._solids()
         self._laws: list[Material] = list(run.materials)
         self.nbytes = 0
         with np.errstate(over="ignore"):
@@ -128,6 +129,9 @@ class Kept:
 
     def _cells(self) -> npt.NDArray[Any] | None:
         return self._mesh
+
+    def _solids(self) -> Sequence[Solid]:
+        return self._rigid
 
 
 Frame = tuple[Kept, ...]

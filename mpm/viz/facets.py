@@ -42,6 +42,21 @@ class Facets:
         part = image[top : top + high, left : left + wide]
         part[:] = (part * (1 - share) + ink).round().astype(np.uint8)
 
+    def hide(self, window: Window, front: npt.NDArray[np.float32]) -> None:
+        """Leave out what is behind something that comes this near at the pixels of a window, (height, width); infinite
+        where it is not."""
+        left, top = (max(self.window[k], window[k]) for k in (0, 1))
+        right, bottom = (min(one[k] + one[k + 2] for one in (self.window, window)) for k in (0, 1))
+        if right <= left or bottom <= top:
+            return
+        own, other = (
+            (slice(top - one[1], bottom - one[1]), slice(left - one[0], right - one[0]))
+            for one in (self.window, window)
+        )
+        behind = np.isfinite(front[other]) & (front[other] > self.near[own])
+        self.near[own][behind] = np.inf
+        self.levels[own][behind] = -1
+
     def depths(self, fine: int, depth: npt.NDArray[np.float32], cover: npt.NDArray[np.float32]) -> None:
         """Write how near they come at the pixels of an image, (height, width), and the share that they cover."""
         left, top, wide, high = (edge // fine for edge in self.window)

@@ -19,7 +19,7 @@ from mpm.scene.scene import Scene
 from mpm.solver.source import Source
 from mpm.solver.state import State
 from mpm.viz import color as _color
-from mpm.viz import framing, legible
+from mpm.viz import framing, legible, solids
 from mpm.viz.camera import WHOLE
 from mpm.viz.canvas import inks_on
 from mpm.viz.render import Image, Renderer, check_cut, check_source, check_surface
@@ -180,9 +180,12 @@ def look(
 ) -> Look:
     """Copy from a state what drawing needs; `options` are those of the renderer, which only 3-D scenes need."""
     if sim.dimension == 2:
-        state = sim._state((*style.fields, "volume"))
-        shown, seen = style.shown(state), style.seen(state)
-        scene, triangles = sim.scene, sim._cells()
+        rigid = sim._solids()
+        state = sim._state((*style.fields, "volume", *(("id",) if rigid else ())))
+        everything, seen = style.shown(state), style.seen(state)
+        scene, triangles, shown = sim.scene, sim._cells(), everything
+        kept = seen.copy()
+        placed = solids.taken(rigid, state, seen, shown, solids.Skins(), values=style.quantity is not None)
         posed = [one for one in sim._posed() if one.collider.name not in style.hidden_colliders]
         if triangles is not None:
             triangles = triangles[seen[triangles].all(axis=1)]
@@ -190,9 +193,12 @@ def look(
             state, shown = state.of(seen), shown[seen]
 
         def flat(axes: Any, ends: tuple[float, float]) -> tuple[Artist, Artist]:
-            return _plot_2d(scene, state, posed, triangles, axes, shown, ends, style, view)
+            found = _plot_2d(scene, state, posed, triangles, axes, shown, ends, style, view)
+            if placed is not None:
+                _fill_solids(placed, axes, ends, style)
+            return found
 
-        return Look(shown, flat)
+        return Look(everything[kept], flat)
     size = framing.fitted(sim.scene, False, framing.STILL, view)
     picture = drawn_by(sim, size=size, annotate=False, **options)
     shot = picture._shoot(sim)
@@ -201,7 +207,7 @@ def look(
         picture.scale = _color.Scale(style.quantity or "", ends)
         return _show(picture._draw(shot), axes)
 
-    return Look(shot.shown, spatial)
+    return Look(shot.values, spatial)
 
 
 def border(sim: Source) -> float:
@@ -297,6 +303,43 @@ def _plot_2d(
     axes.set(xlabel="x [m]", ylabel="y [m]")
     axes.spines[["top", "right"]].set_visible(False)
     return particles, domain
+
+
+def _fill_solids(placed: solids.Placed, axes: Any, limits: tuple[float, float], look: Style) -> None:
+    """Rigid bodies as their shapes; what differs from particle to particle is drawn within the outline."""
+    from matplotlib.collections import EllipseCollection
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Line
+
+    style = scale((0, len(look.table) - 1) if look.quantity is None else limits, look.table)
+    for solid, x, shown in placed.each():
+        lines = [line for area in solids.outline(solid) for line in area]
+        if not lines:
+            continue
+        whole = Line.make_compound_path(*(Line(line, closed=True) for line in lines))
+        ink = style.to_rgba(float(np.median(shown)))
+        edge = (*(solids.RIM_INK * part for part in ink[:3]), 1.0)
+        patch = PathPatch(whole, facecolor=ink, edgecolor=edge, linewidth=0.8, zorder=1.1)
+        axes.add_patch(patch)
+        if (shown == shown[0]).all():
+            continue
+        diameter = np.full(len(x), 2 * solids.FILLED * solid.spacing)
+        particles = EllipseCollection(
+            diameter,
+            diameter,
+            np.zeros(len(x)),
+            units="xy",
+            offsets=x,
+            offset_transform=axes.transData,
+            cmap=style.cmap,
+            norm=style.norm,
+            linewidths=0,
+            zorder=1.2,
+            rasterized=len(x) > 5000,
+        )
+        particles.set_array(np.array(shown, dtype=float))
+        axes.add_collection(particles)
+        particles.set_clip_path(patch)
 
 
 def _discs(state: State, axes: Any, style: Any) -> Any:

@@ -17,11 +17,11 @@ from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.scene import Scene
 from mpm.solver.source import Source, is_source
 from mpm.solver.state import State
-from mpm.viz import canvas, facets, framing, isosurface, surfaces
+from mpm.viz import canvas, facets, framing, isosurface, solids, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
+from mpm.viz.discs import Discs, palette
 from mpm.viz.discs import draw as draw_discs
-from mpm.viz.discs import palette
 from mpm.viz.relief import Relief
 from mpm.viz.style import Style
 from mpm.viz.surfaces import Surface
@@ -59,6 +59,12 @@ class Shot:
     stand: Stand
     background: Image  # with the colliders
     surfaces: Sequence[Surface]  # of the colliders of a 3-D scene
+    solids: solids.Placed | None = None  # rigid bodies, which are not among the particles
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """Of all that is seen, what the colours mean."""
+        return self.shown if self.solids is None else np.concatenate([self.shown, self.solids.shown])
 
 
 class Renderer:
@@ -124,6 +130,7 @@ class Renderer:
         self.canvas = self.background  # with the colour bar
         self.labelled: tuple[Image, tuple[tuple[float, float], str]] | None = None
         self._skin = facets.Skin()
+        self._skins = solids.Skins()
 
     @property
     def camera(self) -> Camera:
@@ -169,7 +176,9 @@ class Renderer:
             self._backdrop = self._place_colliders(sim, self._stand)
         elif self.moving:
             self._backdrop = self._place_colliders(sim, self._stand)
+        rigid = sim._solids()
         names = (*self.style.fields, "volume", *(() if self._around is None else isosurface.fields_of(sim)))
+        names = (*names, *(("id",) if rigid else ()))
         state = sim._state(tuple(dict.fromkeys(names)))
         self._kinds = sim._kinds()
         x, volume, shown = (
@@ -181,16 +190,21 @@ class Renderer:
         if cells is None and not np.isfinite(x).all():  # possible in a trajectory of another program
             seen &= np.isfinite(x).all(axis=1)
         if self.cut and cells is None:
-            seen &= self._behind(x)
+            behind = self._behind(x)
+            rigid = [
+                one for one in rigid if behind[one.rows(state.fields["id"])].all()
+            ]  # others are cut open
+            seen &= behind
+        placed = solids.taken(rigid, state, seen, shown, self._skins, values=self.color is not None)
         if cells is not None:
             cells = cells[seen[cells].all(axis=1)] if not self.style.plain else cells
         elif not seen.all():
             x, shown = x[seen], shown[seen]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         if cells is None and self._around is not None and len(x):
-            return Shot(sim.time, *self._wrapped(state, seen, x, shown), self._stand, *self._backdrop)
+            return Shot(sim.time, *self._wrapped(state, seen, x, shown), self._stand, *self._backdrop, placed)
         triangles = None if cells is None else self._triangles(cells, x)
-        return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop)
+        return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop, placed)
 
     def _wrapped(
         self, state: State, seen: npt.NDArray[np.bool_], x: npt.NDArray[Any], shown: npt.NDArray[Any]
@@ -236,9 +250,9 @@ class Renderer:
 
     def _draw(self, shot: Shot) -> Image:
         """Draw the picture of a shot, shape (height, width, 3)."""
-        limits = (0.0, 1.0) if self.color is None else self.scale.take(shot.shown)
+        limits = (0.0, 1.0) if self.color is None else self.scale.take(shot.values)
         if self.bar:
-            self._label(shot.background, (limits, _color.beyond(shot.shown, limits)))
+            self._label(shot.background, (limits, _color.beyond(shot.values, limits)))
         image = (self.canvas if self.bar else shot.background).copy()
         self._paint(image, shot, limits)
         if self.annotate:
@@ -269,46 +283,98 @@ class Renderer:
         self.labelled = (background, scale)
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
-        if not len(shot.x):
-            return
-        camera = shot.stand.camera
-        column, row, near = camera.project(shot.x)
-        levels = self.style.levels(shot.shown, limits)
-        if near is None and shot.triangles is not None:
-            column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
-            _core.paint_triangles(column, row, shot.triangles, levels, self.style.table, OVERSAMPLE, image)
-            return
-        depth = None if near is None else near * np.float32(camera.scale)
+        levels, camera = self.style.levels(shot.shown, limits), shot.stand.camera
         size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
-        if depth is not None and shot.triangles is not None:
-            self._paint_surface(image, shot, column, row, depth, levels, size)
+        found: facets.Facets | _Grains | None = None
+        if len(shot.x):
+            column, row, near = camera.project(shot.x)
+            if near is not None:
+                near = np.ascontiguousarray(near * np.float32(camera.scale), dtype=np.float32)
+            if near is None and shot.triangles is not None:
+                column, row = (np.ascontiguousarray(at, dtype=np.float32) for at in (column, row))
+                _core.paint_triangles(
+                    column, row, shot.triangles, levels, self.style.table, OVERSAMPLE, image
+                )
+            elif shot.triangles is not None:
+                found = self._faces(shot.x, shot.triangles, levels, camera, size)
+            else:
+                away = None if near is None else near / np.float32(camera.scale)
+                radius = camera.radii(COVER[self.dimension] * shot.spacing, away)
+                radius = max(1.5, radius) if isinstance(radius, float) else np.maximum(1.5, radius)
+                discs = draw_discs(column, row, near, radius=radius, size=size, fine=OVERSAMPLE)
+                found = None if discs is None else _Grains(discs, near, levels, self._colors)
+        if self.dimension == 2:
+            if found is not None:
+                found.paint(image, OVERSAMPLE)
+            if shot.solids is not None:
+                inks = self.style.levels(shot.solids.shown, limits)
+                solids.paint(image, shot.solids, inks, self.style.table, camera, OVERSAMPLE)
             return
-        radius = camera.radii(COVER[self.dimension] * shot.spacing, near)
-        radius = max(1.5, radius) if isinstance(radius, float) else np.maximum(1.5, radius)
-        found = draw_discs(column, row, depth, radius=radius, size=size, fine=OVERSAMPLE)
-        if found is None:
-            return
-        found.paint(image, levels, OVERSAMPLE, self._colors)
-        if depth is None:
-            return
-        self._light(image, shot, (found, depth), shot.x, levels)
-        if shot.surfaces:
-            front = found.front(depth)
-            for one in shot.surfaces:
-                one.veil(image, found.window, front, OVERSAMPLE)
+        hard = None
+        if shot.solids is not None:
+            inks = self.style.levels(shot.solids.shown, limits)
+            hard = self._faces(shot.solids.x, shot.solids.triangles, inks, camera, size)
+        layers = [layer for layer in (found, hard) if layer is not None]
+        if found is not None and hard is not None:
+            hard.hide(found.window, found.near)
+        for layer in layers:
+            layer.paint(image, OVERSAMPLE)
+        if layers:
+            self._light(image, shot, layers)
+        for one in shot.surfaces:
+            for layer in layers:
+                one.veil(image, layer.window, layer.near, OVERSAMPLE)
 
-    def _light(
-        self, image: Image, shot: Shot, found: Any, x: npt.NDArray[Any], levels: npt.NDArray[np.uint8]
-    ) -> None:
-        """Light discs, and the ground that they cast shadows on."""
+    def _faces(
+        self,
+        x: npt.NDArray[Any],
+        triangles: npt.NDArray[np.int32],
+        levels: npt.NDArray[np.uint8],
+        camera: Camera,
+        size: tuple[int, int],
+    ) -> facets.Facets | None:
+        """Triangles of a surface (k, 3)."""
+        places = np.asarray(x, np.float64)
+        seen, light = facets.shading(places, triangles, camera)
+        column, row, near = camera.project(x)
+        assert near is not None
+        return facets.draw(
+            column,
+            row,
+            near * np.float32(camera.scale),
+            triangles[seen],
+            levels,
+            light[seen],
+            size=size,
+            fine=OVERSAMPLE,
+            table=self.style.table,
+            lens=camera.lens / camera.scale,
+        )
+
+    def _light(self, image: Image, shot: Shot, layers: Sequence[facets.Facets | _Grains]) -> None:
+        """Light what is seen, and the ground that it casts shadows on."""
         if shot.stand.relief is None:
             return
         depth, cover = shot.stand.relief.empty()
-        discs, near = found
-        discs.depths(np.ascontiguousarray(near, dtype=np.float32), OVERSAMPLE, depth, cover)
-        shown = np.where(discs.seen >= 0, levels[discs.seen].astype(np.int16), np.int16(-1))
-        gloss = self._gloss(image, discs.window, shown)
-        shot.stand.relief.shade(image, depth, cover, x, shot.spacing, gloss=gloss)
+        gloss = None
+        for layer in layers:
+            near, share = shot.stand.relief.empty()
+            layer.depths(OVERSAMPLE, near, share)
+            front = near > depth
+            depth, cover = np.maximum(depth, near), np.maximum(cover, share)
+            own = self._gloss(image, layer.window, layer.levels)
+            gloss = own if gloss is None or own is None else np.where(front, own, gloss)
+        x, spacing = [], []
+        if len(shot.x):
+            x.append(shot.x if shot.triangles is None else shot.x[np.unique(shot.triangles)])
+            spacing.append(shot.spacing)
+        if shot.solids is not None:
+            x.append(shot.solids.x)
+            spacing.append(shot.solids.spacing)
+        smooth = len(shot.x) > 0 and (shot.triangles is None or self._around is not None)
+        shot.stand.relief.shade(
+            image, depth, cover, np.concatenate(x), max(spacing), smooth=smooth, gloss=gloss
+        )
 
     def _gloss(
         self, image: Image, window: tuple[int, int, int, int], levels: npt.NDArray[Any]
@@ -324,46 +390,36 @@ class Renderer:
         gloss[top : top + high, left : left + wide] = most
         return gloss
 
-    def _paint_surface(
-        self,
-        image: Image,
-        shot: Shot,
-        column: npt.NDArray[Any],
-        row: npt.NDArray[Any],
-        depth: npt.NDArray[Any],
-        levels: npt.NDArray[np.uint8],
-        size: tuple[int, int],
-    ) -> None:
-        """The surface of tetrahedra, behind the colliders in front of it."""
-        assert shot.triangles is not None
-        x, camera = np.asarray(shot.x, np.float64), shot.stand.camera
-        seen, light = facets.shading(x, shot.triangles, camera)
-        corners = shot.triangles[seen]
-        found = facets.draw(
-            column,
-            row,
-            depth,
-            corners,
-            levels,
-            light[seen],
-            size=size,
-            fine=OVERSAMPLE,
-            table=self.style.table,
-            lens=camera.lens / camera.scale,
-        )
-        if found is not None:
-            found.paint(image, OVERSAMPLE)
-            if shot.stand.relief is not None:
-                near, cover = shot.stand.relief.empty()
-                found.depths(OVERSAMPLE, near, cover)
-                corners_of = x[np.unique(shot.triangles)]
-                gloss = self._gloss(image, found.window, found.levels)
-                smooth = self._around is not None
-                shot.stand.relief.shade(
-                    image, near, cover, corners_of, shot.spacing, smooth=smooth, gloss=gloss
-                )
-            for one in shot.surfaces:
-                one.veil(image, found.window, found.near, OVERSAMPLE)
+
+@dataclass(frozen=True, slots=True)
+class _Grains:
+    """Discs, as `facets.Facets` are."""
+
+    discs: Discs
+    depth: npt.NDArray[np.float32] | None  # (n,)
+    values: npt.NDArray[np.uint8]  # (n,), rows of the table
+    colors: Image
+
+    @property
+    def window(self) -> tuple[int, int, int, int]:
+        return self.discs.window
+
+    @property
+    def near(self) -> npt.NDArray[np.float32]:
+        assert self.depth is not None
+        return self.discs.front(self.depth)
+
+    @property
+    def levels(self) -> npt.NDArray[np.int16]:
+        seen = self.discs.seen
+        return np.where(seen >= 0, self.values[seen].astype(np.int16), np.int16(-1))
+
+    def paint(self, image: Image, fine: int) -> None:
+        self.discs.paint(image, self.values, fine, self.colors)
+
+    def depths(self, fine: int, depth: npt.NDArray[np.float32], cover: npt.NDArray[np.float32]) -> None:
+        assert self.depth is not None
+        self.discs.depths(self.depth, fine, depth, cover)
 
 
 def halved(fine: Image) -> Image:

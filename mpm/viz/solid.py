@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class SolidRenderer(Renderer):
         return lattice.contour([0.0], scalars="phi")
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
-        cloud = None
+        clouds = []
         if len(shot.x):
             x = shot.x.astype(np.float64)
             if shot.triangles is None:
@@ -67,17 +68,23 @@ class SolidRenderer(Renderer):
                 faces = np.pad(shot.triangles, ((0, 0), (1, 0)), constant_values=3)
                 cloud = self._pyvista.PolyData(x, faces=faces.ravel())
             cloud["ink"] = self.style.table[self.style.levels(shot.shown, limits)]
-        seen = self._seen(cloud, 2 * COVER[3] * shot.spacing * self.camera.scale)
+            clouds.append(cloud)
+        if (placed := shot.solids) is not None:
+            faces = np.pad(placed.triangles, ((0, 0), (1, 0)), constant_values=3)
+            cloud = self._pyvista.PolyData(placed.x, faces=faces.ravel())
+            cloud["ink"] = self.style.table[self.style.levels(placed.shown, limits)]
+            clouds.append(cloud)
+        seen = self._seen(clouds, 2 * COVER[3] * shot.spacing * self.camera.scale)
         cover = seen[..., 3:].astype(np.float32) / 255
         image[:] = (image * (1 - cover) + seen[..., :3] * cover).round().astype(np.uint8)
 
-    def _seen(self, cloud: Any, diameter: float) -> npt.NDArray[np.uint8]:
+    def _seen(self, clouds: Sequence[Any], diameter: float) -> npt.NDArray[np.uint8]:
         """Render particles (of a diameter in fine pixels), or triangles, and surfaces, (height, width, 4): colour and
         cover."""
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
         plotter = self._pyvista.Plotter(off_screen=True, window_size=fine, lighting="light kit")
         try:
-            if cloud is not None:
+            for cloud in clouds:
                 spheres = {"render_points_as_spheres": True, "point_size": max(3.0, diameter)}
                 particles = cloud.n_verts > 0
                 plotter.add_mesh(cloud, scalars="ink", rgb=True, **(spheres if particles else {}), **LIGHT)

@@ -27,7 +27,7 @@ WATER, SAND, CLAY, EARTH, MUD = (
     (146, 112, 82),
     (128, 104, 84),
 )
-STEEL, STONE = (164, 172, 184), (112, 120, 134)
+STEEL = (164, 172, 184)
 OWN: Mapping[str, Rgb] = {
     "Snow": (242, 246, 252),
     "Fluid": WATER,
@@ -40,7 +40,6 @@ OWN: Mapping[str, Rgb] = {
     "NACC": CLAY,
     "VonMises": STEEL,
     "JohnsonCook": STEEL,
-    "Rigid": STONE,
 }
 """Colours of materials by the names of their classes."""
 GLOSS: Mapping[str, float] = {

@@ -1,58 +1,26 @@
-"""Colliders in pictures of 3-D scenes: their surface within the domain as shaded discs, half transparent."""
+"""Colliders in pictures of 3-D scenes: their surface within the domain as shaded triangles, half transparent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm.base._check import FloatArray
+from mpm.scene.colliders import Placed
 from mpm.solver.source import Source
+from mpm.viz import contours, facets
 from mpm.viz.camera import Camera
 from mpm.viz.canvas import COLLIDER
 from mpm.viz.discs import LIGHT
-from mpm.viz.discs import draw as draw_discs
 
 Image = npt.NDArray[np.uint8]
-Distance: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
-COARSE = 48  # cells along the longest side of the domain, in the first search for a surface
-FINER = 3  # times finer are the cells near the surface
-STEEP = 1.2  # half diagonals of a cell within which its surface must be: distances on lattices may be steeper than one
-COVER = 0.95  # radius of a disc over the spacing of points
+COARSE = 32  # cells along the longest side of the domain, in the first search for a surface
 OPACITY = 0.6
 DARKEST = 0.62  # brightness where the surface is seen edge-on to the light
-
-
-def points(distance: Distance, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    """Points (m, 3) of the surface where a distance is zero in a box, normals there (m, 3), and about how far apart."""
-    spacing = float((upper - lower).max()) / COARSE
-    axes = [
-        low + spacing * (np.arange(np.ceil((high - low) / spacing)) + 0.5)
-        for low, high in zip(lower, upper, strict=True)
-    ]
-    x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    x = x[_may_cross(distance(x)[0], spacing)]
-    steps = np.arange(FINER) - (FINER - 1) / 2
-    spacing /= FINER
-    offsets = spacing * np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
-    x = (x[:, None] + offsets).reshape(-1, 3)
-    phi, normal = distance(x)
-    near = _may_cross(phi, spacing)
-    x, phi, normal = x[near], phi[near], normal[near]
-    for _ in range(3):
-        x = x - phi[:, None] * normal
-        phi, normal = distance(x)
-    slack = spacing / 2
-    on_it = (np.abs(phi) < slack) & ((x >= lower - slack) & (x <= upper + slack)).all(axis=1)
-    return x[on_it], normal[on_it], spacing
-
-
-def _may_cross(phi: FloatArray, spacing: float) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.abs(phi) <= STEEP * np.sqrt(3) / 2 * spacing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +78,47 @@ def find(sim: Source, camera: Camera, shape: tuple[int, int], hidden: Collection
     for collider in sim._posed():
         if collider.collider.name in hidden:
             continue
-        x, normal, spacing = points(collider.distance, sim.scene.lower, sim.scene.upper)
-        column, row, near = camera.project(x)
-        assert near is not None
-        radius = camera.radii(COVER * spacing, near)
-        near = np.asarray(near * np.float32(camera.scale), dtype=np.float32)
-        found = draw_discs(column, row, near, radius=radius, size=(width, height))
-        if found is None:
-            continue
-        facing = np.abs(normal @ camera.rows.T @ (LIGHT / np.linalg.norm(LIGHT)))  # both sides are lit
-        light = (DARKEST + (1 - DARKEST) * facing).astype(np.float32)
-        covered = found.seen >= 0
-        surfaces.append(
-            Surface(
-                found.window,
-                np.where(covered, near[found.seen], -np.inf).astype(np.float32),
-                light[found.seen],
-            )
-        )
+        if (surface := _surface(collider, sim, camera, (width, height))) is not None:
+            surfaces.append(surface)
     return surfaces
+
+
+def _surface(collider: Placed, sim: Source, camera: Camera, size: tuple[int, int]) -> Surface | None:
+    """What is seen of one collider in an image (width, height)."""
+    x, normal = within(collider, sim.scene.lower, sim.scene.upper)
+    column, row, near = camera.project(x)
+    assert near is not None
+    facing = np.abs(normal @ camera.rows.T @ (LIGHT / np.linalg.norm(LIGHT)))  # both sides are lit
+    light = DARKEST + (1 - DARKEST) * facing
+    found = facets.draw(
+        column,
+        row,
+        near * np.float32(camera.scale),
+        np.arange(len(x)).reshape(-1, 3),
+        255 * light,
+        np.ones(len(x) // 3),
+        size=size,
+        fine=1,
+        lens=camera.lens / camera.scale,
+    )
+    if found is None:
+        return None
+    there = found.levels >= 0
+    return Surface(
+        found.window,
+        np.where(there, found.near, -np.inf).astype(np.float32),
+        np.where(there, found.levels, 0).astype(np.float32) / np.float32(255),
+    )
+
+
+def within(collider: Placed, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Corners (3 k, 3) of the triangles of the surface of a collider in a box, and normals (3 k, 3)."""
+    x, normal = contours.surface(collider.distance, lower, upper, coarse=COARSE)
+    corners = x.reshape(-1, 3, 3)
+    slack = 1e-6 * (upper - lower).max()
+    beyond = (corners < lower - slack).all(axis=1) | (corners > upper + slack).all(axis=1)
+    kept = np.repeat(~beyond.any(axis=1), 3)
+    return np.clip(x[kept], lower, upper), normal[kept]
 
 
 def draw(image: Image, surfaces: Sequence[Surface]) -> Image:
