@@ -13,14 +13,15 @@
  *     run/run.h                 clock, history, health and error of a run of any method
  *     run/limit.h               bounds of the time step
  *     run/store.h               the rows of a run: fields, ids, and the views of users
- *     run/kept.h                the state of a run whose fields are kept by row, as plain arrays
+ *     run/snapshot.h            the complete state of a run as plain arrays, and back
+ *     run/kept.h                the same of methods whose fields are kept by row
  *     run/books.h               totals and impulses of any method
  *     run/variants.h            the instruction sets of this build and processor
  *     mpm/simulation.h          settings; make a simulation, add particles, run, query
  *     fem/fem.h                 finite elements: settings, nodes, mesh, run
  *     mpm/integrator.h          the registry of integrators
  *     sph/sph.h                 smoothed particle hydrodynamics of one fluid
- *     mpm/snapshot.h            the complete state as plain arrays, and back
+ *     mpm/snapshot.h            the same of particles in tiles
  *     ode/system.h              systems of ordinary differential equations, as functions to fill in
  *     ode/systems.h             a few of them
  *     ode/steppers.h            the registry of the formulas that step them
@@ -78,6 +79,7 @@
 #include "run/limit.h"
 #include "run/options.h"
 #include "run/run.h"
+#include "run/snapshot.h"
 #include "run/store.h"
 #include "run/variants.h"
 #include "sph/sph.h"

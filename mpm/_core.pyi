@@ -386,6 +386,16 @@ class Core:
     def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
         """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces. Within such a call a
         further one raises BusyError, too, unless `again`."""
+    def snapshot(self, fields: bool = ...) -> dict[str, bytes]:
+        """The complete state but for materials, colliders and meshes; the arrays by name that csrc/run/snapshot.h says.
+        The `fields` of particles, by far the most of it, may be left out."""
+    def snapshot_rows(self, name: str, first: int, count: int) -> bytes:
+        """A field of `count` particles from number `first` on, in the order of snapshots, as of the last `snapshot`;
+        the caller holds the core since then."""
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """What `snapshot` gave, as buffers, in an object that has materials and colliders but no particles yet. A
+        field may be an iterator over buffers of consecutive particles. A ValueError, and nothing has changed, if it is
+        no state of such an object."""
     def stable_dt(self) -> tuple[float, str, int]:
         """(bound [s], limit, row or -1)."""
     def field(self, name: str) -> Field:
@@ -437,16 +447,6 @@ class Simulation(Core):
         the last one, whose `left` is 0; another call between them, or an error, drops what came before."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
-    def snapshot(self, fields: bool = ...) -> dict[str, bytes]:
-        """The complete state but for materials and colliders; the arrays of csrc/mpm/snapshot.h by name. The `fields`
-        of particles, by far the most of it, may be left out."""
-    def snapshot_rows(self, name: str, first: int, count: int) -> bytes:
-        """A field of `count` particles from number `first` on, in the order of snapshots, as of the last `snapshot`;
-        the caller holds the core since then."""
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """What `snapshot` gave, as buffers, in a simulation that has materials and colliders but no particles yet. A
-        field may be an iterator over buffers of consecutive particles. A ValueError, and nothing has changed, if it is
-        no state of such a simulation."""
     def set_form(
         self,
         material: int,
@@ -489,10 +489,6 @@ class SPH(Core):
         """Make the particles of a collider, within a box of its own space [m]."""
     def interpolate(self, x: Any, quantity: Any, rank: str, is_velocity: bool) -> bytes:
         """float64 (m, components) at the points x (m, d), of float64 (n, components)."""
-    def keep(self) -> dict[str, bytes]:
-        """The complete state but for materials and colliders, by name."""
-    def resume(self, arrays: dict[str, Any]) -> None:
-        """What `keep` gave, as buffers, in a new object with its material, colliders and fields."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "lists", "views", "colliders"."""
 
@@ -503,7 +499,7 @@ class FEM(Core):
         """float64 (n, d), (n, d), (n,), (n,), int32 (n,)."""
     def set_mesh(self, rest: Any, nodes: Any, material: Any) -> None:
         """Positions at rest of all nodes, float64 (n, d); the nodes, int32 (m, d + 1), and the material, int32 (m,), of
-        the elements. Once, before the first step or after `resume`."""
+        the elements. Once, before the first step or after `restore`."""
     def set_dashpots(self, dashpots: Any) -> None:
         """float64 (n, d) [kg/s], of absorbing walls; once, after the mesh."""
     def set_parameters(self, row: Any, values: Any) -> None:
@@ -515,11 +511,5 @@ class FEM(Core):
         """As `fields`, of the elements: "material", then the parameters that vary."""
     def forces(self) -> bytes:
         """Of the elements on the nodes (n, d), float64 [N]."""
-    def keep(self) -> dict[str, bytes]:
-        """The complete state but for materials, colliders and the mesh: "times", "counters", "history", "books",
-        "numbers", and every field by its name."""
-    def resume(self, arrays: dict[str, Any]) -> None:
-        """What `keep` gave, as buffers, in a simulation that has materials and colliders but no nodes yet. A
-        ValueError, and nothing has changed, if it is no state of such a simulation."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "nodes", "views", "elements", "colliders"."""

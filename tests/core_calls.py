@@ -337,6 +337,8 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
         "field": (text("v"),),
         "add_field": (text("heat"), text("K"), text("scalar"), number(0.0)),
         "history_array": (whole(0, 10**6, 2**31, 2**62),),
+        "snapshot": (flag(),),
+        "snapshot_rows": (text("x"), whole(0, 1, 2**62), whole(N, N + 1, 2**62)),
         **{
             word: ()
             for word in ("stable_dt", "totals", "fields", "history_names", "health", "seconds", "memory")
@@ -359,8 +361,6 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "set_form": FORM,
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
-        "snapshot": (flag(),),
-        "snapshot_rows": (text("x"), whole(0, 1, 2**62), whole(N, N + 1, 2**62)),
     },
     "SPH": methods_of("SPH")
     | {
@@ -368,7 +368,6 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "drop_collider": (),
         "fill_collider": (whole(0, 1, 2**62), vector(-0.1, -0.1), vector(0.1, 0.1)),
         "interpolate": (array(X, counted=False), array(REST), text("vector"), flag()),
-        "keep": (),
     },
     "FEM": methods_of("FEM")
     | {
@@ -379,17 +378,14 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "element_field": (text("material"),),
         "element_fields": (),
         "forces": (),
-        "keep": (),
     },
 }  # fmt: skip
-METHODS["Simulation"]["restore"] = (kept(filled("Simulation").snapshot()),)
-METHODS["SPH"]["resume"] = (kept(filled("SPH").keep()),)
-METHODS["FEM"]["resume"] = (kept(filled("FEM").keep()),)
+for _name in METHODS.keys() - {"Colliders"}:
+    METHODS[_name]["restore"] = (kept(filled(_name).snapshot()),)
 BEFORE = {
     "add_material": bare,
     **dict.fromkeys(("set_contact", "set_layer", "set_pair"), touching),
     "restore": empty,
-    "resume": empty,
     "add_nodes": empty,
     "set_mesh": nodes_only,
     "set_parameters": graded,
@@ -409,7 +405,7 @@ def seen(core: Any) -> Any:
     if (
         not isinstance(core, _core.FEM) or len(core.element_fields()) == 1
     ):  # parameters may not have values yet
-        whole_state = core.snapshot() if hasattr(core, "snapshot") else core.keep()
+        whole_state = core.snapshot()
     numbers = [getattr(core, name) for name in ("time", "dt", "steps", "particles", "next_id", "threads")]
     return (
         whole_state,

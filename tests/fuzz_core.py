@@ -65,7 +65,7 @@ COUNTED = (
     "interpolate",
 )  # whose arrays have as many rows as the object
 OTHER = (
-    *("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore", "resume"),
+    *("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore"),
     *("set_gravity", "set_friction", "set_material", "set_collider"),
 )
 VALUES = (0.0, 1.0, -1.0, 0.35, 1e300, 5e-324, float("nan"), float("inf"))
@@ -171,14 +171,13 @@ class Sequence(fuzz_sequences.Sequence):
         if not self.full or self.other:
             return f"{self.name} again not tried"
         self.log.append("again")
-        keep, resume = ("snapshot", "restore") if self.name == "Simulation" else ("keep", "resume")
         other = core_calls.empty(self.name, **self.options | {"threads": self.random.choice((1, 2, 3))})
         try:
-            getattr(other, resume)(getattr(self.core, keep)())
+            other.restore(self.core.snapshot())
         except CLEAN as error:
             if self.strange:
                 return f"{self.name} again refused"
-            raise Defect(f"{resume} refuses what {keep} gave: {error}") from error
+            raise Defect(f"restore refuses what snapshot gave: {error}") from error
         if self.name == "FEM":
             other.set_mesh(core_calls.X, core_calls.CORNERS, core_calls.INDEX)
         ends = []
@@ -188,7 +187,7 @@ class Sequence(fuzz_sequences.Sequence):
                 ends.append("")
             except CLEAN as error:
                 ends.append(str(error))
-        if ends[0] != ends[1] or getattr(self.core, keep)() != getattr(other, keep)():
+        if ends[0] != ends[1] or self.core.snapshot() != other.snapshot():
             raise Defect(f"what was kept continues with other bits: {ends}")
         return f"{self.name} again done"
 

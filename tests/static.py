@@ -82,11 +82,6 @@ JUSTIFIED: dict[tuple[str, str, str], str] = {
     ): "a loop over the dimension fills it",
     ("clang-tidy", "clang-analyzer-unix.cstring.UninitializedRead", ""): "a loop over the dimension fills it",
     ("clang-tidy", "clang-analyzer-core.NullDereference", "contact/collider.c"): "as cppcheck",
-    (
-        "clang-tidy",
-        "clang-analyzer-core.NonNullParamChecker",
-        "python/keep.c",
-    ): "the arrays have the lengths that are read",
     ("clang-tidy", "clang-analyzer-core.DivideZero", "python/snapshot.c"): "no array has entries of no bytes",
     (
         "clang-tidy",

@@ -7,25 +7,36 @@ import numpy as np
 import pytest
 
 import core_calls
+import fem_scenes
 import fuzz
 import mpm
 import scenes
+import sph_scenes
 from fuzz_sequences import memory
 from mpm.base.streamed import PIECE, Streamed, whole
 from mpm.io import checkpoint, container
-from mpm.mpm import snapshot
+from mpm.solver import keeping
 
 
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Pieces of a few particles, which begin and end within groups."""
-    for module in (container, snapshot):
+    for module in (container, keeping):
         monkeypatch.setattr(module, "PIECE", 200)
 
 
-@pytest.mark.parametrize("dim, dtype", [(2, "float32"), (3, "float64")])
-def test_a_file_and_a_copy_in_pieces_are_those_in_one(dim, dtype, tmp_path, monkeypatch, small_pieces):
-    sim = scenes.three_materials(dim, dtype=dtype)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: scenes.three_materials(2, dtype="float32"),
+        lambda: scenes.three_materials(3, dtype="float64"),
+        sph_scenes.dam,
+        lambda: fem_scenes.busy(spacing=8),
+    ],
+    ids=["mpm-2d", "mpm-3d", "sph", "fem"],
+)
+def test_a_file_and_a_copy_in_pieces_are_those_in_one(make, tmp_path, monkeypatch, small_pieces):
+    sim = make()
     sim.particles.add_field("warmth", unit="K")
     sim.step(3)
     sim.particles["warmth"][...] = np.arange(len(sim.particles.x))
@@ -34,7 +45,7 @@ def test_a_file_and_a_copy_in_pieces_are_those_in_one(dim, dtype, tmp_path, monk
     loaded, twin = mpm.load(path), copy.copy(sim)
     with monkeypatch.context() as whole_again:
         whole_again.setattr(container, "PIECE", 1 << 30)
-        whole_again.setattr(snapshot, "PIECE", 1 << 30)
+        whole_again.setattr(keeping, "PIECE", 1 << 30)
         assert checkpoint.dumps(sim) == path.read_bytes()
     assert sim == loaded == twin
     for one in (sim, loaded, twin):
@@ -68,8 +79,9 @@ def broken(pieces):
         (lambda x: broken([x[:16]]), OSError, "the disk is gone"),
     ],
 )
-def test_pieces_that_do_not_fit_leave_the_core_as_it_was(given, error, message):
-    state, core = core_calls.filled("Simulation").snapshot(), core_calls.empty("Simulation")
+@pytest.mark.parametrize("method", ["Simulation", "SPH", "FEM"])
+def test_pieces_that_do_not_fit_leave_the_core_as_it_was(method, given, error, message):
+    state, core = core_calls.filled(method).snapshot(), core_calls.empty(method)
     with pytest.raises(error, match=message):
         core.restore({**state, "x": given(state["x"])})
     assert core.particles == 0

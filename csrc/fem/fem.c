@@ -17,6 +17,7 @@
 #include "fem/totals.h"
 #include "materials/parameters.h"
 #include "run/alter.h"
+#include "run/kept.h"
 
 static const mpm_method method; /* below */
 
@@ -85,7 +86,7 @@ mpm_status mpm_fem_new(mpm_fem **result, const mpm_allocator *allocator, const m
     if (!fem)
         return MPM_OUT_OF_MEMORY;
     fem->settings = *settings;
-    fem->run = mpm_run_of(&method, fem, allocator, &fem->settings.common);
+    fem->run = mpm_run_of(&method, fem, allocator, &fem->settings.common, &fem->boundary);
     fem->store = (mpm_store){.run = &fem->run, .real_size = settings->real_size, .fields.dim = settings->dim};
     for (int a = settings->dim; a < 3; a++)
         fem->settings.gravity[a] = 0;
@@ -129,11 +130,6 @@ void mpm_fem_free(mpm_fem *fem)
 mpm_store *mpm_fem_get_store(mpm_fem *fem)
 {
     return &fem->store;
-}
-
-const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem)
-{
-    return &fem->boundary;
 }
 
 const mpm_fem_settings *mpm_fem_get_settings(const mpm_fem *fem)
@@ -401,7 +397,8 @@ static const mpm_method method = {
     .counters = counters, .refused = MPM_FEM_HEALTH_REFUSED, .phases = phases, .section = mpm_fem_totals_section,
     .free = free_fem,
     .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
-    .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 2 /* natural_dt and approach */,
+    .totals = totals, .stable_dt = stable_dt,
+    .snapshot = &mpm_kept_snapshot, .numbers = numbers, .lengths = 2 /* natural_dt and approach */,
     .refresh = mpm_fem_step_refresh, .plan = mpm_fem_step_plan, .bound = bound_alone,
     .attempt = mpm_fem_step_attempt, .may_retry = mpm_fem_step_may_retry, .report = mpm_fem_step_report,
     .commit = mpm_fem_step_commit, .record = mpm_fem_totals_record, .finish = mpm_fem_step_finish,

@@ -105,7 +105,6 @@ mpm_store *mpm_fem_get_store(mpm_fem *fem);
 
 /** The rows are elements: the first field is the index of their material, then come the parameters that vary. */
 mpm_store *mpm_fem_parameters_get(mpm_fem *fem);
-const mpm_boundary *mpm_fem_get_boundary(const mpm_fem *fem);
 
 /** The run: materials, colliders, steps, totals; clock, history, health and error (run/run.h). It takes elastic
  *  materials that keep F. Rows stay. */

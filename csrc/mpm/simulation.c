@@ -13,6 +13,7 @@
 #include "mpm/rebin.h"
 #include "mpm/refresh.h"
 #include "mpm/rigid.h"
+#include "mpm/snapshot.h"
 #include "mpm/state.h"
 #include "mpm/step.h"
 #include "mpm/strays.h"
@@ -63,7 +64,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
         return MPM_OUT_OF_MEMORY;
     }
     simulation->settings = *settings;
-    simulation->run = mpm_run_of(&method, simulation, allocator, &simulation->settings.common);
+    simulation->run = mpm_run_of(&method, simulation, allocator, &simulation->settings.common,
+                                 &simulation->boundary);
     simulation->settings.isa = kernels->isa; /* a string constant; the caller's may not last */
     simulation->kernels = kernels;
     if (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0)
@@ -293,11 +295,6 @@ static mpm_status add_collider(void *self, const mpm_collider *collider)
     mpm_simulation *simulation = self;
     mpm_run *run = &simulation->run;
     return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
-}
-
-const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation)
-{
-    return &simulation->boundary;
 }
 
 /* ---- particles come and go -------------------------------------------------------------------------------------- */
@@ -648,7 +645,7 @@ static const mpm_method method = {
     .free = free_simulation,
     .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
     .remove = remove_and_count,
-    .totals = totals, .stable_dt = stable_dt,
+    .totals = totals, .stable_dt = stable_dt, .snapshot = &mpm_snapshot_of_particles,
     .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,
     .attempt = mpm_step_attempt, .may_retry = mpm_step_may_retry, .report = mpm_step_report,
     .commit = mpm_step_commit, .record = mpm_totals_record, .finish = finish, .clean_up = clean_up,

@@ -94,9 +94,6 @@ mpm_status mpm_simulation_new(mpm_simulation **simulation, const mpm_allocator *
                               const mpm_settings *settings);
 void mpm_simulation_free(mpm_simulation *simulation);
 
-/** The domain with its walls, and the colliders in the order in which they were added. */
-const mpm_boundary *mpm_simulation_get_boundary(const mpm_simulation *simulation);
-
 /** Adds `count` particles of `material`. Every value is finite, positions are in the domain, and mass, volume, det F >
  *  0. `C` and `F` may be NULL: 0 and the identity. A volume of 0 means m h^d over the mass of the grid around the
  *  particle, computed at the next refresh. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT if the material

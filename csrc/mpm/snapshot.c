@@ -100,10 +100,16 @@ static bool is_clock(const mpm_snapshot *snapshot)
 
 /* ---- particles -------------------------------------------------------------------------------------------------- */
 
-size_t mpm_snapshot_components(const mpm_simulation *simulation, int field)
+/* Reals per particle that a snapshot has of a field; 0: the field follows from others. */
+static size_t components_of(const mpm_store *store, int field)
 {
-    const mpm_field *row = &simulation->store.fields.row[field];
-    return row->column < 0 ? 0 : (size_t)mpm_rank_components(row->rank, simulation->settings.dim);
+    const mpm_field *row = &store->fields.row[field];
+    return row->column < 0 ? 0 : (size_t)mpm_rank_components(row->rank, store->fields.dim);
+}
+
+static size_t row_bytes(const mpm_store *store, int field)
+{
+    return components_of(store, field) * store->real_size;
 }
 
 /* The slot of the p-th particle of a group. */
@@ -143,10 +149,11 @@ static void copy_field(const mpm_particles *particles, const mpm_field *field, s
     }
 }
 
-void mpm_snapshot_take_field(const mpm_simulation *simulation, int field, size_t first, size_t count, void *out)
+static void take_field(const mpm_store *store, int field, size_t first, size_t count, void *out)
 {
-    const mpm_field *row = &simulation->store.fields.row[field];
-    const size_t components = mpm_snapshot_components(simulation, field);
+    const mpm_simulation *simulation = store->run->self;
+    const mpm_field *row = &store->fields.row[field];
+    const size_t components = components_of(store, field);
     const int end = row->column + (int)((components - 1) / (size_t)row->width) + 1;
     const mpm_particles particles = mpm_particles_map(&simulation->particles, row->column, end, MPM_READ);
     copy_field(&particles, row, components, first, count, out, false);
@@ -180,17 +187,31 @@ static mpm_group group_of(const int32_t in[MPM_SNAPSHOT_GROUP])
     return group;
 }
 
-void mpm_snapshot_measure(const mpm_simulation *simulation, mpm_snapshot *snapshot)
+static void measure(const mpm_store *store, mpm_snapshot *snapshot)
 {
+    const mpm_simulation *simulation = store->run->self;
     snapshot->groups = simulation->particles.group_count;
     snapshot->particles = (size_t)simulation->particles.count;
     snapshot->records = simulation->run.history.count;
 }
 
-size_t mpm_snapshot_books(const mpm_simulation *simulation)
+static mpm_snapshot_array array(const mpm_store *store, int index)
 {
-    return simulation->boundary.count * MPM_SNAPSHOT_BOOK +
-           (simulation->settings.contact ? 1 + 3 * simulation->layers.named_count : 0);
+    const mpm_simulation *simulation = store->run->self;
+    const size_t record = (size_t)mpm_history_length(&store->run->history), loads = store->run->loads.count;
+    const size_t pairs = simulation->settings.contact ? 1 + 3 * simulation->layers.named_count : 0;
+    const size_t books = simulation->boundary.count * MPM_SNAPSHOT_BOOK + pairs;
+    const mpm_snapshot_array arrays[] = {
+        {"groups", offsetof(mpm_snapshot, group), MPM_SNAPSHOT_GROUP * sizeof(int32_t), MPM_PER_GROUP},
+        {"row", offsetof(mpm_snapshot, row), sizeof(int32_t), MPM_PER_PARTICLE},
+        {"id", offsetof(mpm_snapshot, id), sizeof(int64_t), MPM_PER_PARTICLE},
+        {"history", offsetof(mpm_snapshot, history), record * sizeof(double), MPM_PER_RECORD},
+        {"books", offsetof(mpm_snapshot, books), books * sizeof(double), MPM_PER_RUN},
+        {"numbers", offsetof(mpm_snapshot, numbers), NUMBERS * sizeof(double), MPM_PER_RUN},
+        {"counters", offsetof(mpm_snapshot, counters), (COUNTERS + FLAGS) * sizeof(int64_t), MPM_PER_RUN},
+        {loads ? "loads" : NULL, offsetof(mpm_snapshot, loads), loads * MPM_LOAD_BOOK * sizeof(double), MPM_PER_RUN},
+    };
+    return (size_t)index < sizeof arrays / sizeof *arrays ? arrays[index] : (mpm_snapshot_array){0};
 }
 
 /* Copies the books of contact between bodies to `books`, or back. */
@@ -205,8 +226,9 @@ static void copy_pairs(mpm_simulation *simulation, double *books, bool back)
     }
 }
 
-void mpm_snapshot_take(mpm_simulation *simulation, const mpm_snapshot *snapshot)
+static void take(const mpm_store *store, const mpm_snapshot *snapshot)
 {
+    mpm_simulation *simulation = store->run->self;
     mpm_particles particles = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
     const size_t length = (size_t)mpm_history_length(&simulation->run.history);
     take_clock(simulation, snapshot);
@@ -336,7 +358,7 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_p
                 const bool may_leave_its_range =
                     f == MPM_FIELD_F || (f >= MPM_CORE_FIELDS && fields->row[f].owner != MPM_OWNER_USER);
                 if (!may_leave_its_range &&
-                    !is_finite(particles, &fields->row[f], mpm_snapshot_components(simulation, f), slot))
+                    !is_finite(particles, &fields->row[f], components_of(&simulation->store, f), slot))
                     return false;
             }
         }
@@ -437,7 +459,7 @@ static bool fill_field(const mpm_simulation *simulation, const mpm_particles *pa
                        const mpm_snapshot_source *source)
 {
     const mpm_field *field = &simulation->store.fields.row[f];
-    const size_t components = mpm_snapshot_components(simulation, f), particle_count = (size_t)particles->count;
+    const size_t components = components_of(&simulation->store, f), particle_count = (size_t)particles->count;
     size_t count = 0;
     for (size_t first = 0; components && first < particle_count; first += count) {
         const void *values = source->next(source->context, f, particle_count - first, &count);
@@ -517,9 +539,10 @@ static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapsho
                history->count * (size_t)mpm_history_length(history) * sizeof *history->records);
 }
 
-mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *snapshot,
-                                const mpm_snapshot_source *source, const char **flaw)
+static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const mpm_snapshot_source *source,
+                          const char **flaw)
 {
+    mpm_simulation *simulation = store->run->self;
     mpm_device *device = &simulation->backend->device;
     const mpm_settings *settings = &simulation->settings;
     struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
@@ -563,3 +586,8 @@ mpm_status mpm_snapshot_restore(mpm_simulation *simulation, const mpm_snapshot *
         copy_pairs(simulation, snapshot->books + simulation->boundary.count * MPM_SNAPSHOT_BOOK, true);
     return MPM_OK;
 }
+
+const mpm_snapshot_method mpm_snapshot_of_particles = {
+    .array = array, .row_bytes = row_bytes, .measure = measure, .take = take, .take_field = take_field,
+    .restore = restore,
+};

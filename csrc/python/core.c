@@ -171,7 +171,7 @@ static PyObject *collider_distance(PyObject *self, PyObject *args)
         mpm_python_get_buffer(points, &x, "points", "d", 2, 0))
         return NULL;
     const mpm_python_core *core = mpm_python_core_enter(self);
-    PyObject *result = core ? mpm_python_collider_distances(core->boundary, index, &x, time) : NULL;
+    PyObject *result = core ? mpm_python_collider_distances(core->run->boundary, index, &x, time) : NULL;
     PyBuffer_Release(&x);
     return result;
 }
@@ -437,7 +437,8 @@ static PyObject *field(PyObject *self, PyObject *argument)
 static PyObject *fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(&((mpm_python_core *)self)->store->fields); /* safe: no run adds fields */
+    const mpm_store *store = ((mpm_python_core *)self)->store;
+    return mpm_python_fields(&store->fields, store); /* safe: no run adds fields */
 }
 
 static PyObject *add_field(PyObject *self, PyObject *args)

@@ -10,7 +10,6 @@ typedef struct mpm_python_core {
     PyObject_HEAD
     mpm_run *run;    /* of the method; NULL until it is made */
     mpm_store *store;
-    const mpm_boundary *boundary;
     int busy;
     int held;
     unsigned long holder; /* the thread that holds the run */
@@ -62,11 +61,11 @@ bool mpm_python_take_array(PyObject *arrays, const char *name, Py_buffer *view);
 /** Has an array the bytes that it must have? False with a ValueError. A view that is not held has none. */
 bool mpm_python_has_bytes(const char *name, const Py_buffer *view, size_t bytes);
 
-/** Methods `keep` and `resume` for types whose fields are all kept by row: (self, unused), (self, dict). */
-PyObject *mpm_python_keep(PyObject *self, PyObject *unused);
-PyObject *mpm_python_resume(PyObject *self, PyObject *arrays);
-
-/** Methods `snapshot` and `restore` of a simulation of the Material Point Method, likewise. */
+/** The methods of every type that give and take the state, as entries of its table. */
 PyObject *mpm_python_snapshot(PyObject *self, PyObject *args);
 PyObject *mpm_python_snapshot_rows(PyObject *self, PyObject *args);
 PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
+#define MPM_PYTHON_SNAPSHOTS \
+    {"snapshot", mpm_python_snapshot, METH_VARARGS, "snapshot(fields=True): the complete state as a dict of bytes"}, \
+    {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"}, \
+    {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new object"}

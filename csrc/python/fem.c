@@ -42,7 +42,6 @@ static PyObject *fem_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         core->run = mpm_fem_get_run(fem);
         core->residuals = residuals;
         core->store = mpm_fem_get_store(fem);
-        core->boundary = mpm_fem_get_boundary(fem);
     }
     return (PyObject *)core;
 }
@@ -173,7 +172,7 @@ static PyObject *element_field(PyObject *self, PyObject *name)
 static PyObject *element_fields(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->run->self)->fields);
+    return mpm_python_fields(&mpm_fem_parameters_get(((mpm_python_core *)self)->run->self)->fields, NULL);
 }
 
 static PyObject *forces(PyObject *self, PyObject *unused)
@@ -215,8 +214,7 @@ static PyMethodDef methods[] = {
     {"element_field", element_field, METH_O, "As `field`, of the elements: \"material\", or a parameter that varies."},
     {"element_fields", element_fields, METH_NOARGS, "As `fields`, of the elements."},
     {"forces", forces, METH_NOARGS, "Forces of the elements on the nodes (n, d), float64 as bytes."},
-    {"keep", mpm_python_keep, METH_NOARGS, "The complete state but for the mesh, as a dict of bytes."},
-    {"resume", mpm_python_resume, METH_O, "resume(arrays): what `keep` gave, in a new simulation, before the mesh"},
+    MPM_PYTHON_SNAPSHOTS,
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {NULL, NULL, 0, NULL},
 };

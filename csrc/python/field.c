@@ -125,17 +125,18 @@ mpm_rank mpm_python_rank_of(const char *name)
     return (mpm_rank)mpm_python_find_name(name, rank_names, MPM_RANKS);
 }
 
-PyObject *mpm_python_fields(const mpm_fields *fields)
+PyObject *mpm_python_fields(const mpm_fields *fields, const mpm_store *store)
 {
     static const char *const owners[] = {
         [MPM_OWNER_CORE] = "core", [MPM_OWNER_LAW] = "law", [MPM_OWNER_USER] = "user"};
     PyObject *list = PyList_New(0);
     for (int f = 0; list && f < fields->count; f++) {
         const mpm_field *row = &fields->row[f];
+        const bool kept = store && store->run->method->snapshot->row_bytes(store, f);
         mpm_python_append(&list, Py_BuildValue("{s:s,s:s,s:s,s:s,s:d,s:O,s:O}", "name", row->name, "unit", row->unit,
                                                "rank", rank_names[row->rank], "owner", owners[row->owner], "initial",
                                                row->initial, "lasting", row->lasting ? Py_True : Py_False, "kept",
-                                               row->column >= 0 ? Py_True : Py_False));
+                                               kept ? Py_True : Py_False));
     }
     return list;
 }

@@ -278,7 +278,7 @@ static PyObject *core_fields(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     const mpm_fields fields = mpm_fields_of_core(3);
-    return mpm_python_fields(&fields);
+    return mpm_python_fields(&fields, NULL);
 }
 
 PyMethodDef mpm_python_law_methods[] = {

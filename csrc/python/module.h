@@ -42,8 +42,8 @@ PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank ran
 const char *mpm_python_rank_name(mpm_rank rank);
 mpm_rank mpm_python_rank_of(const char *name);
 
-/** The table of fields as a list of dicts. */
-PyObject *mpm_python_fields(const mpm_fields *fields);
+/** The table of fields as a list of dicts; "kept" are those that snapshots of `store`, which may be NULL, have. */
+PyObject *mpm_python_fields(const mpm_fields *fields, const mpm_store *store);
 
 /** Appends an item to a list and takes its reference. If either is NULL or this fails, frees the list and sets it
  *  NULL. */

@@ -43,7 +43,6 @@ static PyObject *simulation_new(PyTypeObject *type, PyObject *args, PyObject *kw
         core->run = mpm_simulation_get_run(simulation);
         core->residuals = residuals;
         core->store = mpm_simulation_get_store(simulation);
-        core->boundary = mpm_simulation_get_boundary(simulation);
     }
     return (PyObject *)core;
 }
@@ -190,7 +189,7 @@ static int take_form(PyObject *points, PyObject *own, PyObject *reference, PyObj
 static PyObject *set_form(PyObject *self, PyObject *args)
 {
     const mpm_allocator *allocator = &mpm_python_state(Py_TYPE(self))->allocator;
-    const int dim = ((mpm_python_core *)self)->boundary->dim;
+    const int dim = ((mpm_python_core *)self)->store->fields.dim;
     PyObject *nodes, *numbers, *reference, *points, *own, *joint, *result = NULL;
     Py_buffer number_view, point_view;
     mpm_rigid_form form = {0};
@@ -297,9 +296,6 @@ static PyMethodDef methods[] = {
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
      "the body follow in further calls, and all are there after the last one, whose `left` is 0"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
-    {"snapshot", mpm_python_snapshot, METH_VARARGS, "snapshot(fields=True): the complete state as a dict of bytes"},
-    {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"},
-    {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new simulation"},
     {"set_form", set_form, METH_VARARGS,
      "set_form(material, nodes, numbers, reference, points, mass, own, joint): what of a rigid body never changes"},
     {"rigid_forces", rigid_forces, METH_NOARGS,
@@ -309,6 +305,7 @@ static PyMethodDef methods[] = {
     {"set_pair", set_pair, METH_VARARGS,
      "set_pair(a, b, contact, friction, adhesion, name): of two layers; contact may be None, that of all pairs; name "
      "may be None: no column in the history"},
+    MPM_PYTHON_SNAPSHOTS,
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

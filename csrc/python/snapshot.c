@@ -4,90 +4,57 @@
  * C-contiguous buffers with the same number of bytes on input. Instead of a field of all particles, input may have an
  * iterator over buffers of consecutive particles, and output gives such pieces one by one.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "python/core.h"
+#include "run/snapshot.h"
 
-enum { GROUP, ROW, ID, HISTORY, BOOKS, LOADS, NUMBERS, COUNTERS, FIELDS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
+enum { FIELDS = MPM_SNAPSHOT_ARRAYS, ARRAYS = FIELDS + MPM_MOST_FIELDS };
 
-/* The arrays that are no fields, and which pointer of a snapshot is theirs. */
-static const struct {
-    const char *name;
-    size_t pointer;
-} arrays_beside_fields[FIELDS] = {
-    [GROUP] = {"groups", offsetof(mpm_snapshot, group)},
-    [ROW] = {"row", offsetof(mpm_snapshot, row)},
-    [ID] = {"id", offsetof(mpm_snapshot, id)},
-    [HISTORY] = {"history", offsetof(mpm_snapshot, history)},
-    [BOOKS] = {"books", offsetof(mpm_snapshot, books)},
-    [LOADS] = {"loads", offsetof(mpm_snapshot, loads)},
-    [NUMBERS] = {"numbers", offsetof(mpm_snapshot, numbers)},
-    [COUNTERS] = {"counters", offsetof(mpm_snapshot, counters)},
+/* The arrays that a core has, those beside the fields first. Entries without a name are not there. */
+struct layout {
+    const mpm_store *store;
+    const mpm_snapshot_method *method;
+    mpm_snapshot_array array[ARRAYS];
 };
 
-static const char *name_of(mpm_simulation *core, int array)
+static struct layout layout_of(const mpm_python_core *core)
 {
-    return array < FIELDS ? arrays_beside_fields[array].name
-                          : mpm_simulation_get_store(core)->fields.row[array - FIELDS].name;
-}
-
-static size_t length_of(const char *(*name)(int))
-{
-    int length = 0;
-    while (name(length))
-        length++;
-    return (size_t)length;
+    const mpm_store *store = core->store;
+    struct layout layout = {.store = store, .method = core->run->method->snapshot};
+    for (int k = 0; k < FIELDS && (k == 0 || layout.array[k - 1].name); k++)
+        layout.array[k] = layout.method->array(store, k);
+    for (int f = 0; f < store->fields.count; f++) {
+        const size_t bytes = layout.method->row_bytes(store, f);
+        layout.array[FIELDS + f] = (mpm_snapshot_array){
+            .name = bytes ? store->fields.row[f].name : NULL, .bytes = bytes, .per = MPM_PER_PARTICLE};
+    }
+    return layout;
 }
 
 /* Bytes of an array of the snapshot. */
-static size_t bytes_of(mpm_simulation *core, const mpm_snapshot *snapshot, int array)
+static size_t bytes_of(const mpm_snapshot_array *array, const mpm_snapshot *snapshot)
 {
-    const mpm_settings *settings = mpm_simulation_settings(core);
-    switch (array) {
-    case GROUP:
-        return snapshot->groups * MPM_SNAPSHOT_GROUP * sizeof *snapshot->group;
-    case ROW:
-        return snapshot->particles * sizeof *snapshot->row;
-    case ID:
-        return snapshot->particles * sizeof *snapshot->id;
-    case HISTORY:
-        return snapshot->records * (size_t)mpm_history_length(&mpm_simulation_get_run(core)->history) * sizeof(double);
-    case BOOKS:
-        return mpm_snapshot_books(core) * sizeof(double);
-    case LOADS:
-        return mpm_simulation_get_run(core)->loads.count * MPM_LOAD_BOOK * sizeof(double);
-    case NUMBERS:
-        return length_of(mpm_snapshot_number) * sizeof(double);
-    case COUNTERS:
-        return length_of(mpm_snapshot_counter) * sizeof(int64_t);
-    default:
-        return snapshot->particles * mpm_snapshot_components(core, array - FIELDS) *
-               settings->real_size;
-    }
+    const size_t counts[] = {[MPM_PER_RUN] = 1,
+                             [MPM_PER_GROUP] = snapshot->groups,
+                             [MPM_PER_PARTICLE] = snapshot->particles,
+                             [MPM_PER_RECORD] = snapshot->records};
+    return array->bytes * counts[array->per];
 }
 
-static bool is_there(mpm_simulation *core, int array)
+static void set_array(mpm_snapshot *snapshot, const mpm_snapshot_array *array, void *memory)
 {
-    const int field = array - FIELDS;
-    if (array == LOADS)
-        return mpm_simulation_get_run(core)->loads.count > 0;
-    return field < 0 || (field < mpm_simulation_get_store(core)->fields.count && mpm_snapshot_components(core, field));
-}
-
-static void set_array(mpm_snapshot *snapshot, int array, void *memory)
-{
-    memcpy((char *)snapshot + arrays_beside_fields[array].pointer, &memory, sizeof memory);
+    memcpy((char *)snapshot + array->pointer, &memory, sizeof memory);
 }
 
 /* New bytes for an array of the snapshot: one beside the fields is filled later, a field at once. */
-static PyObject *new_array(mpm_simulation *core, mpm_snapshot *snapshot, int array)
+static PyObject *new_array(const struct layout *layout, int k, mpm_snapshot *snapshot)
 {
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes_of(core, snapshot, array));
-    if (bytes && array < FIELDS)
-        set_array(snapshot, array, PyBytes_AsString(bytes));
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes_of(&layout->array[k], snapshot));
+    if (bytes && k < FIELDS)
+        set_array(snapshot, &layout->array[k], PyBytes_AsString(bytes));
     else if (bytes)
-        mpm_snapshot_take_field(core, array - FIELDS, 0, snapshot->particles, PyBytes_AsString(bytes));
+        layout->method->take_field(layout->store, k - FIELDS, 0, snapshot->particles, PyBytes_AsString(bytes));
     return bytes;
 }
 
@@ -99,36 +66,36 @@ PyObject *mpm_python_snapshot(PyObject *self, PyObject *args)
     mpm_totals totals;
     mpm_snapshot snapshot = {0};
     PyObject *arrays = PyDict_New();
-    const mpm_python_core *entered = arrays ? mpm_python_core_enter(self) : NULL;
-    if (!entered) {
+    const mpm_python_core *core = arrays ? mpm_python_core_enter(self) : NULL;
+    if (!core) {
         Py_XDECREF(arrays);
         return NULL;
     }
-    mpm_simulation *core = entered->run->self;
-    const mpm_status status = mpm_run_totals(entered->run, &totals); /* reads in views */
+    const mpm_status status = mpm_run_totals(core->run, &totals); /* reads in views */
     if (status) {
         Py_DECREF(arrays);
         return mpm_python_raise(self, status);
     }
-    mpm_snapshot_measure(core, &snapshot);
+    const struct layout layout = layout_of(core);
+    layout.method->measure(core->store, &snapshot);
     for (int k = 0; arrays && k < (with_fields ? ARRAYS : FIELDS); k++) {
-        if (!is_there(core, k))
+        if (!layout.array[k].name)
             continue;
-        PyObject *bytes = new_array(core, &snapshot, k);
-        if (!bytes || PyDict_SetItemString(arrays, name_of(core, k), bytes))
+        PyObject *bytes = new_array(&layout, k, &snapshot);
+        if (!bytes || PyDict_SetItemString(arrays, layout.array[k].name, bytes))
             Py_CLEAR(arrays);
         Py_XDECREF(bytes);
     }
     if (arrays)
-        mpm_snapshot_take(core, &snapshot);
+        layout.method->take(core->store, &snapshot);
     return arrays;
 }
 
 /* The index of a field that snapshots have, or -1 with a KeyError. */
-static int find_field(mpm_simulation *core, const char *name)
+static int find_field(const mpm_python_core *core, const char *name)
 {
-    const int field = mpm_fields_find(&mpm_simulation_get_store(core)->fields, name);
-    if (field >= 0 && is_there(core, FIELDS + field))
+    const int field = mpm_fields_find(&core->store->fields, name);
+    if (field >= 0 && core->run->method->snapshot->row_bytes(core->store, field))
         return field;
     PyErr_Format(PyExc_KeyError, "no field of snapshots is called '%s'", name);
     return -1;
@@ -140,30 +107,28 @@ PyObject *mpm_python_snapshot_rows(PyObject *self, PyObject *args)
     Py_ssize_t first, count;
     if (!PyArg_ParseTuple(args, "snn", &name, &first, &count))
         return NULL;
-    const mpm_python_core *entered = mpm_python_core_enter(self);
-    const int field = entered ? find_field(entered->run->self, name) : -1;
+    const mpm_python_core *core = mpm_python_core_enter(self);
+    const int field = core ? find_field(core, name) : -1;
     if (field < 0)
         return NULL;
-    mpm_simulation *core = entered->run->self;
-    mpm_snapshot snapshot = {0};
-    mpm_snapshot_measure(core, &snapshot);
-    const Py_ssize_t particles = (Py_ssize_t)snapshot.particles;
+    const Py_ssize_t particles = core->store->count;
     if (first < 0 || count < 0 || first > particles || count > particles - first) {
         PyErr_Format(PyExc_ValueError, "first, count: must be within the %zd particles", particles);
         return NULL;
     }
-    snapshot.particles = (size_t)count;
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes_of(core, &snapshot, FIELDS + field));
-    if (bytes)
-        mpm_snapshot_take_field(core, field, (size_t)first, (size_t)count, PyBytes_AsString(bytes));
-    return bytes;
+    const mpm_snapshot_method *method = core->run->method->snapshot;
+    const size_t bytes = (size_t)count * method->row_bytes(core->store, field);
+    PyObject *rows = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (rows)
+        method->take_field(core->store, field, (size_t)first, (size_t)count, PyBytes_AsString(rows));
+    return rows;
 }
 
 /* ---- restoring -------------------------------------------------------------------------------------------------- */
 
 /* The arrays of a dict while they are restored: each a buffer, or an iterator over buffers. */
 struct given {
-    mpm_simulation *core;
+    struct layout layout;
     Py_buffer views[ARRAYS];
     PyObject *pieces[ARRAYS]; /* iterators; the buffer is that of the present piece */
 };
@@ -171,7 +136,7 @@ struct given {
 /* Takes an array of the dict; false with an exception. */
 static bool take_array(struct given *given, PyObject *arrays, int array)
 {
-    const char *name = name_of(given->core, array);
+    const char *name = given->layout.array[array].name;
     PyObject *found = array >= FIELDS && PyDict_Check(arrays) ? PyDict_GetItemString(arrays, name) : NULL;
     if (!found || !PyIter_Check(found))
         return mpm_python_take_array(arrays, name, &given->views[array]);
@@ -179,20 +144,24 @@ static bool take_array(struct given *given, PyObject *arrays, int array)
     return true;
 }
 
-/* The number of groups, particles or records, from the size of an array that has as many entries. */
-static size_t count_by(const struct given *given, int array)
+/* The number of groups, particles or records, from the size of the first array that has as many entries. */
+static size_t count_by(const struct given *given, int per)
 {
-    const mpm_snapshot one = {.groups = 1, .particles = 1, .records = 1};
-    return (size_t)given->views[array].len / bytes_of(given->core, &one, array);
+    for (int k = 0; k < FIELDS; k++)
+        if (given->layout.array[k].name && (int)given->layout.array[k].per == per)
+            return (size_t)given->views[k].len / given->layout.array[k].bytes;
+    return 0;
 }
 
 /* Do all arrays that are given as a whole have the bytes that they must have? */
 static bool fit(const struct given *given, const mpm_snapshot *snapshot)
 {
     bool fits = true;
-    for (int k = 0; fits && k < ARRAYS; k++)
-        fits = !is_there(given->core, k) || given->pieces[k] ||
-               mpm_python_has_bytes(name_of(given->core, k), &given->views[k], bytes_of(given->core, snapshot, k));
+    for (int k = 0; fits && k < ARRAYS; k++) {
+        const mpm_snapshot_array *array = &given->layout.array[k];
+        fits = !array->name || given->pieces[k] ||
+               mpm_python_has_bytes(array->name, &given->views[k], bytes_of(array, snapshot));
+    }
     return fits;
 }
 
@@ -213,32 +182,33 @@ static const void *next_particles(void *context, int field, size_t most, size_t 
 {
     struct given *given = context;
     const int array = FIELDS + field;
-    const mpm_snapshot one = {.particles = 1};
-    const size_t size = bytes_of(given->core, &one, array);
+    const char *name = given->layout.array[array].name;
+    const size_t size = given->layout.array[array].bytes;
     Py_buffer *view = &given->views[array];
-    if (given->pieces[array] && !take_piece(given->pieces[array], name_of(given->core, array), view))
+    if (given->pieces[array] && !take_piece(given->pieces[array], name, view))
         return NULL;
     const size_t bytes = (size_t)view->len;
     if (bytes && bytes % size == 0 && bytes / size <= most) {
         *count = bytes / size;
         return view->buf;
     }
-    PyErr_Format(PyExc_ValueError, "arrays: a piece of '%s' has %zd bytes", name_of(given->core, array), view->len);
+    PyErr_Format(PyExc_ValueError, "arrays: a piece of '%s' has %zd bytes", name, view->len);
     return NULL;
 }
 
-static PyObject *restore(struct given *given)
+static PyObject *restore(mpm_store *store, struct given *given)
 {
     const char *flaw = NULL;
     const mpm_snapshot_source source = {.next = next_particles, .context = given};
-    mpm_snapshot snapshot = {.groups = count_by(given, GROUP),
-                             .particles = count_by(given, ID),
-                             .records = count_by(given, HISTORY)};
+    mpm_snapshot snapshot = {.groups = count_by(given, MPM_PER_GROUP),
+                             .particles = count_by(given, MPM_PER_PARTICLE),
+                             .records = count_by(given, MPM_PER_RECORD)};
     if (!fit(given, &snapshot))
         return NULL;
     for (int k = 0; k < FIELDS; k++)
-        set_array(&snapshot, k, given->views[k].buf);
-    const mpm_status status = mpm_snapshot_restore(given->core, &snapshot, &source, &flaw);
+        if (given->layout.array[k].name)
+            set_array(&snapshot, &given->layout.array[k], given->views[k].buf);
+    const mpm_status status = given->layout.method->restore(store, &snapshot, &source, &flaw);
     if (!status)
         Py_RETURN_NONE;
     if (PyErr_Occurred())
@@ -252,18 +222,19 @@ static PyObject *restore(struct given *given)
 PyObject *mpm_python_restore(PyObject *self, PyObject *arrays)
 {
     mpm_python_core *core = (mpm_python_core *)self;
-    struct given given = {.core = core->run->self}; /* releasing a buffer that was not taken is harmless */
+    struct given given = {.layout = layout_of(core)};
     PyObject *result = NULL;
     bool taken = true;
-    for (int k = 0; taken && k < ARRAYS; k++) /* no run changes which fields there are */
-        taken = !is_there(given.core, k) || take_array(&given, arrays, k);
+    for (int k = 0; taken && k < ARRAYS; k++)
+        taken = !given.layout.array[k].name || take_array(&given, arrays, k);
     if (taken && mpm_python_core_enter(self)) {
+        given.layout = layout_of(core); /* what gave buffers was Python code, which may have added to the core */
         core->busy = 1; /* iterators are Python code, which must not touch the core */
-        result = restore(&given);
+        result = restore(core->store, &given);
         core->busy = 0;
     }
     for (int k = 0; k < ARRAYS; k++) {
-        PyBuffer_Release(&given.views[k]);
+        PyBuffer_Release(&given.views[k]); /* releasing one that was not taken is harmless */
         Py_XDECREF(given.pieces[k]);
     }
     return result;

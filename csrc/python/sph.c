@@ -30,7 +30,6 @@ static PyObject *sph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (core) {
         core->run = mpm_sph_get_run(sph);
         core->store = mpm_sph_get_store(sph);
-        core->boundary = mpm_sph_get_boundary(sph);
     }
     return (PyObject *)core;
 }
@@ -84,7 +83,7 @@ static PyObject *drop_collider(PyObject *self, PyObject *unused)
 {
     (void)unused;
     mpm_sph *sph = enter(self);
-    if (sph && !mpm_sph_get_boundary(sph)->count)
+    if (sph && !mpm_sph_get_run(sph)->boundary->count)
         PyErr_SetString(PyExc_ValueError, "there is no collider");
     else if (sph) {
         mpm_sph_drop_collider(sph);
@@ -148,8 +147,7 @@ static PyMethodDef methods[] = {
      "fill_collider(index, low, high) -> how many particles it has, within a box of its own space [m]"},
     {"interpolate", interpolate, METH_VARARGS,
      "interpolate(x, quantity, rank, is_velocity) -> float64 (m, components) as bytes"},
-    {"keep", mpm_python_keep, METH_NOARGS, "The complete state as a dict of bytes."},
-    {"resume", mpm_python_resume, METH_O, "resume(arrays): what `keep` gave, in a new object"},
+    MPM_PYTHON_SNAPSHOTS,
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {NULL, NULL, 0, NULL},
 };

@@ -5,10 +5,12 @@
 
 #include "run/march.h"
 
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings)
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings,
+                   const mpm_boundary *boundary)
 {
     return (mpm_run){
-        .method = method, .self = self, .allocator = *allocator, .settings = settings, .threads = settings->threads,
+        .method = method, .self = self, .allocator = *allocator, .settings = settings, .boundary = boundary,
+        .threads = settings->threads,
         .history = {.dim = settings->dim, .every = settings->history, .section = method->section, .method = self}};
 }
 

@@ -35,6 +35,7 @@ typedef struct mpm_step {
 
 struct mpm_material;
 struct mpm_alteration;
+struct mpm_snapshot_method;
 
 /** What a method supplies: names, and functions of its struct `self`. */
 typedef struct mpm_method {
@@ -56,8 +57,9 @@ typedef struct mpm_method {
     mpm_status (*remove)(void *self, const uint8_t *mask); /* the rows that are not 0; NULL: rows stay */
     mpm_status (*totals)(void *self, mpm_totals *totals);
     mpm_status (*stable_dt)(void *self, mpm_stable_dt *bound);
-    /** State in other places than rows, run and colliders: span `index`, all finite numbers, any of which is safe; NULL
-     *  beyond the last. The first `lengths` of them are not negative. NULL: the method has a snapshot of its own. */
+    const struct mpm_snapshot_method *snapshot; /* how its state is kept; NULL: it is not */
+    /** For mpm_kept_snapshot, state in other places than rows, run and colliders: span `index`, all finite numbers, any
+     *  of which is safe; NULL beyond the last. The first `lengths` of them are not negative. */
     double *(*numbers)(void *self, int index, size_t *count);
     size_t lengths;
 
@@ -93,6 +95,7 @@ typedef struct mpm_run {
     const mpm_method *method;
     void *self; /* the argument of the method's functions */
     const mpm_common *settings; /* of the method */
+    const mpm_boundary *boundary; /* of the method: domain with walls, colliders as they were added; NULL: none */
     mpm_allocator allocator;
     int threads;    /* of later runs, at least 1 */
     mpm_pool *pool; /* during a call */
@@ -112,8 +115,9 @@ typedef struct mpm_run {
     mpm_error error;
 } mpm_run;
 
-/** A run that has not begun. The settings of the method must outlive it. */
-mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings);
+/** A run that has not begun. The settings and the boundary of the method must outlive it. */
+mpm_run mpm_run_of(const mpm_method *method, void *self, const mpm_allocator *allocator, const mpm_common *settings,
+                   const mpm_boundary *boundary);
 
 /** Frees what a run holds. */
 void mpm_run_clear(mpm_run *run);

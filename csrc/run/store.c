@@ -122,8 +122,13 @@ void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra)
     for (int field = 0; field < store->fields.count; field++)
         if (is_by_row(store, field))
             fill(store, field, store->count, store->count + extra);
-    store->count += extra;
     store->next_id += extra;
+    mpm_store_admit_rows(store, extra);
+}
+
+void mpm_store_admit_rows(mpm_store *store, ptrdiff_t extra)
+{
+    store->count += extra;
     mpm_store_forget(store);
 }
 

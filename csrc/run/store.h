@@ -67,6 +67,9 @@ mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra);
 /** Appends rows to the reserved room, with new ids and initial values. Views are made anew. */
 void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra);
 
+/** Appends rows that the reserved room has already, ids included. Views are made anew. */
+void mpm_store_admit_rows(mpm_store *store, ptrdiff_t extra);
+
 /** Keeps the rows with new_row[row] >= 0, in their order, and fills in their new numbers. Views are made anew. */
 void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
 

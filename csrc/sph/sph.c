@@ -9,6 +9,7 @@
 #include "base/real.h"
 #include "materials/fluid.h"
 #include "run/alter.h"
+#include "run/kept.h"
 #include "sph/dispatch.h"
 #include "sph/solids.h"
 #include "sph/state.h"
@@ -139,7 +140,7 @@ mpm_status mpm_sph_new(mpm_sph **result, const mpm_allocator *allocator, const m
     if (!sph)
         return MPM_OUT_OF_MEMORY;
     sph->settings = *settings;
-    sph->run = mpm_run_of(&method, sph, allocator, &sph->settings.common);
+    sph->run = mpm_run_of(&method, sph, allocator, &sph->settings.common, &sph->boundary);
     sph->kernels = mpm_sph_dispatch_kernels(settings->isa, settings->dim, settings->real_size);
     sph->settings.isa = sph->kernels->isa; /* a string constant; the caller's may not last */
     if (settings->dim == 2)
@@ -300,11 +301,6 @@ mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3]
 ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index)
 {
     return sph->solids[index].count;
-}
-
-const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph)
-{
-    return &sph->boundary;
 }
 
 /* ---- rows come and go ------------------------------------------------------------------------------------------- */
@@ -480,7 +476,8 @@ static const mpm_method method = {
     .free = free_sph,
     .add_material = set_material, .materials = materials, .add_collider = add_collider, .alter = alter,
     .remove = remove_rows,
-    .totals = totals, .stable_dt = stable_dt, .numbers = numbers, .lengths = 1 /* natural_dt */,
+    .totals = totals, .stable_dt = stable_dt,
+    .snapshot = &mpm_kept_snapshot, .numbers = numbers, .lengths = 1 /* natural_dt */,
     .refresh = mpm_sph_step_refresh, .begin = mpm_sph_step_begin, .plan = mpm_sph_step_plan, .bound = bound_alone,
     .attempt = mpm_sph_step_attempt, .report = mpm_sph_step_report, .commit = mpm_sph_step_commit,
     .record = mpm_sph_totals_record, .finish = mpm_sph_step_finish,

@@ -83,7 +83,6 @@ mpm_status mpm_sph_fill_collider(mpm_sph *sph, size_t index, const double low[3]
                                  void *context);
 /** How many it has got. */
 ptrdiff_t mpm_sph_collider_particles(const mpm_sph *sph, size_t index);
-const mpm_boundary *mpm_sph_get_boundary(const mpm_sph *sph);
 
 /** Adds `count` particles at x, in the domain. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; MPM_BAD_ARGUMENT without a
  *  material. */

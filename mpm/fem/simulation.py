@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
@@ -14,6 +14,7 @@ from mpm import _core
 from mpm.base import _check, advice, fieldtable
 from mpm.base._check import FloatArray, Unset
 from mpm.base.options import takes
+from mpm.base.streamed import Given, whole
 from mpm.errors import SimulationError
 from mpm.fem import elements as _elements
 from mpm.fem import meshing
@@ -35,7 +36,7 @@ from mpm.fem.nodes import Nodes
 from mpm.fem.options import REFERENCES, Options, new_core
 from mpm.handles.solver import Solver
 from mpm.io.description import listing, mapping
-from mpm.io.kept import Kept
+from mpm.io.kept import InPieces, Kept
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
 from mpm.scene import scene as _scene
@@ -46,6 +47,7 @@ from mpm.scene.walls import ABSORBING
 from mpm.scene.waves import speeds_of
 from mpm.shapes.cells import Cells, find_cells
 from mpm.solver import derived, totals
+from mpm.solver.keeping import Format, T, arrays_of, hand_over, held, layout_of_rows
 from mpm.solver.loading import Attached, attach_all, checked, face_areas
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import Copies
@@ -249,20 +251,14 @@ class Simulation(Solver, kind="fem"):
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
-    def _snapshot(self) -> Kept:
-        given = self._core.keep()
-        n = self._core.particles
-        arrays: dict[str, npt.NDArray[Any]] = {}
+    def _snapshot(self, *, streamed: bool = False) -> Kept:
         rows = {row["name"]: row for row in self._core.fields()}
-        for name, data in given.items():
-            if name not in rows:
-                arrays[f"run.{name}"] = np.frombuffer(
-                    data, dtype="int64" if name == "counters" else "float64"
-                )
-                continue
-            kind = {"material": "int32", "id": "int64"}.get(name, self.dtype)
-            shape = (n, *fieldtable.shape(rows[name]["rank"], self.dimension))
-            arrays[f"field.{name}"] = np.frombuffer(data, dtype=kind).reshape(shape)
+        layout = layout_of_rows(self._core, self.dimension, self.dtype)
+        given = arrays_of(self._core, lambda _: layout, streamed=streamed)
+        given["history"] = whole(given["history"]).reshape(-1)
+        arrays: dict[str, Given] = {
+            f"{'field' if name in rows else 'run'}.{name}": array for name, array in given.items()
+        }
         arrays |= {
             "rest": self._rest,
             "nodes": self._fixed["nodes"],
@@ -282,10 +278,19 @@ class Simulation(Solver, kind="fem"):
         }
         return Kept(copy.copy(self._scene), numbers, arrays)
 
+    def _with_snapshot(self, use: Callable[[Kept], T], /) -> T:
+        return held(self._core, lambda: use(self._snapshot(streamed=True)), again=True)
+
+    @staticmethod
+    def _format() -> Format:
+        return InPieces
+
     @classmethod
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
         self = cls.__new__(cls)
-        scene, arrays = kept.scene, dict(kept.arrays)
+        scene = kept.scene
+        fields = {name: array for name, array in kept.arrays.items() if name.startswith("field.")}
+        arrays = {name: whole(array) for name, array in kept.arrays.items() if name not in fields}
         options = replace(
             Options.restored(scene, mapping(kept.numbers["options"], "options")), threads=threads
         )
@@ -308,11 +313,8 @@ class Simulation(Solver, kind="fem"):
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], float(row["initial"]))
         check_mesh(scene.dimension, len(self._materials), rest, nodes, material)
-        self._core.resume(
-            {
-                name.partition(".")[2]: np.require(array, requirements=["C", "A"])
-                for name, array in arrays.items()
-            }
+        hand_over(
+            self._core, {name.partition(".")[2]: array for name, array in (*arrays.items(), *fields.items())}
         )
         parts = restored_parts(kept.numbers["parts"], scene, self._core.particles, len(nodes))
         rest, nodes, material = (
@@ -321,7 +323,7 @@ class Simulation(Solver, kind="fem"):
         self._set_mesh(rest, nodes, material, density, varying, parts)
         self._attached = self._checked(attached)
         try:
-            self._core.keep()
+            self._core.totals()
         except SimulationError as error:  # no run saves such a state
             raise ValueError(str(error)) from error
         return self
@@ -584,8 +586,8 @@ class Simulation(Solver, kind="fem"):
         kept, digest = self._snapshot(), self._digest(self._numerics.described(), repr(self._materials))
         for name in sorted(kept.arrays.keys() - {"run.history", "run.books", "run.numbers", "run.counters"}):
             digest.update(name.encode())
-            digest.update(kept.arrays[name].tobytes())
-        digest.update(kept.arrays["run.numbers"][:2].tobytes())  # what plans the next time step
+            digest.update(whole(kept.arrays[name]).tobytes())
+        digest.update(whole(kept.arrays["run.numbers"])[:2].tobytes())  # what plans the next time step
         return digest.hexdigest()
 
     def cite(self) -> str:

@@ -32,13 +32,13 @@ class Kept:
     scene : Scene
     numbers : dict
         Of what JSON can hold.
-    arrays : dict of ndarray
-        Of the types of `mpm.io.description.DTYPES`.
+    arrays : mapping of ndarray
+        Of the types of `mpm.io.description.DTYPES`. Those of methods in C may come in pieces.
     """
 
     scene: Scene
     numbers: Tree
-    arrays: Arrays
+    arrays: Mapping[str, Given]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,8 @@ def describe(kept: Kept) -> tuple[Tree, dict[str, Given]]:
 
 def restore(tree: Tree, arrays: Mapping[str, Given]) -> Kept:
     """See `mpm.solver.keeping.Format.restore`."""
-    described, state = parted(arrays)
-    scene, numbers = Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers")
-    return Kept(scene, numbers, {name: whole(array) for name, array in state.items()})
+    kept = InPieces.restore(tree, arrays)
+    return Kept(kept.scene, kept.numbers, {name: whole(array) for name, array in kept.arrays.items()})
 
 
 def quantities(kept: Kept) -> dict[str, Any]:
@@ -69,6 +68,7 @@ def quantities(kept: Kept) -> dict[str, Any]:
     found = dict(leaves(tree, "", arrays))
     declared = {row["name"] for row in kept.numbers.get("fields", []) if isinstance(row, Mapping)}
     for name, array in kept.arrays.items():
+        array = whole(array)
         plain = name.removeprefix("run.").removeprefix("field.")
         parts = CLOCK.get(plain, ())
         if parts and array.shape > (len(parts),):
@@ -78,6 +78,19 @@ def quantities(kept: Kept) -> dict[str, Any]:
         else:
             found[plain] = array
     return found
+
+
+class InPieces:
+    """The `mpm.solver.keeping.Format` of methods in C, to which long arrays may come in pieces."""
+
+    describe = staticmethod(describe)
+    quantities = staticmethod(quantities)
+
+    @staticmethod
+    def restore(tree: Tree, arrays: Mapping[str, Given]) -> Kept:
+        """See `mpm.solver.keeping.Format.restore`."""
+        described, state = parted(arrays)
+        return Kept(Reader(described).scene(tree["scene"]), mapping(tree["numbers"], "numbers"), state)
 
 
 def joined(described: Arrays, state: Mapping[str, Given]) -> dict[str, Given]:

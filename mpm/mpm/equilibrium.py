@@ -34,6 +34,7 @@ from mpm.scene.colliders import place
 from mpm.scene.waves import refuse_absorbing
 from mpm.solver.derived import Fields
 from mpm.solver.loading import Loading
+from mpm.solver.keeping import held
 from mpm.solver.particles import Copies
 from mpm.solver.solver import SolverBase
 
@@ -85,9 +86,7 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
             raise ValueError(
                 f"material = {material!r} has no tangent, which equilibrate needs: bring it to rest in a run"
             )
-    done: list[Equilibrium] = []
-    sim._core.hold(lambda: done.append(_found(sim, count, goal)))
-    return done[0]
+    return held(sim._core, lambda: _found(sim, count, goal))
 
 
 def _found(sim: SolverBase, increments: int, tolerance: float) -> Equilibrium:

@@ -44,7 +44,7 @@ from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.scene.waves import refuse_other_waves
 from mpm.shapes import Points, Shape
 from mpm.solver.checkup import GridLooks
-from mpm.solver.keeping import Format, T
+from mpm.solver.keeping import Format, T, held
 from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
 from mpm.solver.particles import NOT_KEPT, no_owner
@@ -572,9 +572,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         )
 
     def _with_snapshot(self, use: Callable[[Snapshot], T], /) -> T:
-        done: list[T] = []
-        self._core.hold(lambda: done.append(use(self._snapshot(streamed=True))), True)
-        return done[0]
+        return held(self._core, lambda: use(self._snapshot(streamed=True)), again=True)
 
     @staticmethod
     def _format() -> Format:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mpm import _core
 from mpm.base import fieldtable
-from mpm.base.streamed import PIECE, Array, Given, Streamed, pieces, whole
+from mpm.base.streamed import Array, Given, whole
 from mpm.materials.laws import Material
 from mpm.mpm.numerics import Numerics
 from mpm.mpm.rigidforms import Form
 from mpm.scene.colliders import Prepared
 from mpm.scene.scene import Body, Scene
+from mpm.solver import keeping
 from mpm.solver.populated import Gone
 
 __all__ = ["Part", "Snapshot", "arrays_of", "deciding", "fields_of", "fill", "restore"]
@@ -63,7 +62,7 @@ class Snapshot:
 
 def _layout(
     core: _core.Simulation, dimension: int, dtype: str, counts: tuple[int, int, int]
-) -> dict[str, tuple[str, tuple[int, ...]]]:
+) -> keeping.Layout:
     """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
     groups, n, records = counts
     columns = core.history_names()
@@ -98,37 +97,18 @@ def fields_of(core: _core.Simulation) -> tuple[fieldtable.Row, ...]:
 def arrays_of(
     core: _core.Simulation, dimension: int, dtype: str, *, streamed: bool = False
 ) -> dict[str, Given]:
-    """The arrays of the core, after reading in what was written through views.
-
-    If `streamed`, fields come in pieces, which are copied when they are asked for; the caller holds the core until
-    then.
-    """
-    given = core.snapshot(not streamed)
+    """The arrays of the core, see `mpm.solver.keeping.arrays_of`."""
     width = sum(columns for _, columns in core.history_names())
-    counts = (
-        len(given["groups"]) // (4 * _core.GROUP_COLUMNS),
-        len(given["id"]) // 8,
-        len(given["history"]) // (8 * width),
-    )
-    return {
-        name: np.frombuffer(given[name], dtype=kind).reshape(shape)
-        if name in given
-        else _field(core, name, np.dtype(kind), shape)
-        for name, (kind, shape) in _layout(core, dimension, dtype, counts).items()
-    }
 
+    def layout(given: Mapping[str, bytes]) -> keeping.Layout:
+        counts = (
+            len(given["groups"]) // (4 * _core.GROUP_COLUMNS),
+            len(given["id"]) // 8,
+            len(given["history"]) // (8 * width),
+        )
+        return _layout(core, dimension, dtype, counts)
 
-def _field(core: _core.Simulation, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Streamed:
-    """A field that the core copies piece by piece."""
-    n, *row = shape
-    step = max(1, PIECE // (dtype.itemsize * math.prod(row)))
-
-    def copied() -> Iterator[Array]:
-        for first in range(0, n, step):
-            count = min(step, n - first)
-            yield np.frombuffer(core.snapshot_rows(name, first, count), dtype=dtype).reshape(count, *row)
-
-    return Streamed(dtype, shape, copied)
+    return keeping.arrays_of(core, layout, streamed=streamed)
 
 
 def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[bytes]:
@@ -174,12 +154,4 @@ def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: Mapping[
     for name, (kind, shape) in expected.items():
         if arrays[name].dtype != np.dtype(kind) or arrays[name].shape != shape:
             raise ValueError(f"{name} is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}")
-    fields = {row["name"] for row in core.fields() if row["kept"]}
-    core.restore(
-        {
-            name: (np.require(piece, requirements=["C", "A"]) for piece in pieces(array))
-            if isinstance(array, Streamed) and name in fields
-            else np.require(whole(array), requirements=["C", "A"])
-            for name, array in arrays.items()
-        }
-    )
+    keeping.hand_over(core, arrays)

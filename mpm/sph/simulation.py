@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Self, Unpack, cast
 
@@ -14,10 +14,11 @@ from mpm import _core
 from mpm.base import _check, advice, fieldtable, memory
 from mpm.base._check import Unset
 from mpm.base.options import takes
+from mpm.base.streamed import whole
 from mpm.errors import SimulationError
 from mpm.handles.solver import Solver
 from mpm.io.description import listing, mapping
-from mpm.io.kept import Kept
+from mpm.io.kept import InPieces, Kept
 from mpm.materials import Fluid
 from mpm.materials.laws import Material
 from mpm.sampling import sampling
@@ -27,6 +28,7 @@ from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, 
 from mpm.scene.contacts import refuse_touching
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
+from mpm.solver.keeping import Format, T, arrays_of, hand_over, held, layout_of_rows
 from mpm.solver.options import CommonArguments
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.stepping import StableDt, refuse_beyond_range
@@ -42,7 +44,6 @@ STRETCHED = 1.02  # of J, where the sum lacks neighbours
 APART = {"cubic": 1.5, "wendland": 1.7}  # the largest smoothing that keeps rows apart at a free surface
 ENOUGH = 0.01  # of repulsion, unless the fluid is very soft
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
-TIMES = {"times": "float64", "counters": "int64", "numbers": "float64"}
 
 
 @takes(numerics.Numerics, CommonArguments)
@@ -383,8 +384,10 @@ class Simulation(Populated, Solver, kind="sph"):
 
     # ---- keeping ---------------------------------------------------------------------------------------
 
-    def _snapshot(self) -> Kept:
-        arrays = {name: self._array(name, data) for name, data in self._core.keep().items()}
+    def _snapshot(self, *, streamed: bool = False) -> Kept:
+        layout = layout_of_rows(self._core, self.dimension, self.dtype)
+        arrays = arrays_of(self._core, lambda _: layout, streamed=streamed)
+        arrays["books"] = whole(arrays["books"]).view(np.uint8)
         numbers = {
             "options": self._numerics.described(),
             "fields": [fieldtable.declared(row) for row in self._core.fields() if row["owner"] == "user"],
@@ -392,18 +395,12 @@ class Simulation(Populated, Solver, kind="sph"):
         }
         return Kept(self._scene, numbers, arrays)
 
-    def _array(self, name: str, data: bytes) -> npt.NDArray[Any]:
-        """An array of the core's state."""
-        if name in TIMES:
-            return np.frombuffer(data, dtype=TIMES[name])
-        if name == "history":
-            width = sum(columns for _, columns in self._core.history_names())
-            return np.frombuffer(data).reshape(-1, width)
-        if name == "books":
-            return np.frombuffer(data, dtype=np.uint8)
-        row = next(row for row in self._core.fields() if row["name"] == name)
-        kind = {"id": "int64", "material": "int32"}.get(name, self._numerics.dtype)
-        return np.frombuffer(data, dtype=kind).reshape(-1, *fieldtable.shape(row["rank"], self.dimension))
+    def _with_snapshot(self, use: Callable[[Kept], T], /) -> T:
+        return held(self._core, lambda: use(self._snapshot(streamed=True)), again=True)
+
+    @staticmethod
+    def _format() -> Format:
+        return InPieces
 
     @classmethod
     def _of(cls, kept: Kept, threads: int | None, /) -> Self:
@@ -411,13 +408,11 @@ class Simulation(Populated, Solver, kind="sph"):
         options, scene = mapping(kept.numbers["options"], "options"), kept.scene
         self._numerics = replace(numerics.Numerics.restored(scene, options), threads=threads)
         self._fluid = numerics.fluid_of(list(scene._filling))
-        self._parts = parts_of(listing(kept.numbers["parts"], "parts"), kept.arrays["counters"])
+        self._parts = parts_of(listing(kept.numbers["parts"], "parts"), whole(kept.arrays["counters"]))
         self._begin(scene)
         for row in listing(kept.numbers["fields"], "fields"):
             self._core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
-        self._core.resume(
-            {name: np.require(array, requirements=["C", "A"]) for name, array in kept.arrays.items()}
-        )
+        hand_over(self._core, kept.arrays)
         try:
             self._core.totals()
         except SimulationError as error:  # no run saves such a state
@@ -510,7 +505,7 @@ class Simulation(Populated, Solver, kind="sph"):
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
         digest = self._digest(self._numerics.described(), repr(self._fluid), *map(repr, self._scene.emitters))
-        arrays = self._core.keep()
+        arrays = self._core.snapshot()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
             digest.update(name.encode())

@@ -170,7 +170,7 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     mpm_snapshot *s = &state->snapshot;
     size_t numbers = 0, counters = 0;
     state->bytes = 0;
-    mpm_snapshot_measure(simulation, s);
+    mpm_snapshot_of_particles.measure(&simulation->store, s);
     while (mpm_snapshot_number((int)numbers))
         numbers++;
     while (mpm_snapshot_counter((int)counters))
@@ -181,7 +181,7 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
     s->books = take_array(state, simulation->boundary.count * MPM_SNAPSHOT_BOOK, sizeof *s->books);
     for (int f = 0; f < simulation->store.fields.count; f++) {
-        state->size[f] = mpm_snapshot_components(simulation, f) * simulation->settings.real_size;
+        state->size[f] = mpm_snapshot_of_particles.row_bytes(&simulation->store, f);
         state->field[f] = take_array(state, s->particles, state->size[f]);
     }
     s->group = take_array(state, s->groups * MPM_SNAPSHOT_GROUP, sizeof *s->group);
@@ -195,10 +195,10 @@ static struct state state_of(mpm_simulation *simulation)
     state.data = malloc(state.bytes);
     assert(state.data);
     lay_out(simulation, &state);
-    mpm_snapshot_take(simulation, &state.snapshot);
+    mpm_snapshot_of_particles.take(&simulation->store, &state.snapshot);
     for (int f = 0; f < simulation->store.fields.count; f++)
         if (state.size[f])
-            mpm_snapshot_take_field(simulation, f, 0, state.snapshot.particles, state.field[f]);
+            mpm_snapshot_of_particles.take_field(&simulation->store, f, 0, state.snapshot.particles, state.field[f]);
     return state;
 }
 
@@ -232,10 +232,12 @@ static mpm_simulation *move(mpm_simulation *from, const mpm_allocator *allocator
             continue;
         ATTEMPT(mpm_run_add_material(&simulation->run, &material));
     }
-    const mpm_status status = mpm_snapshot_restore(simulation, &before.snapshot, &broken, &flaw);
+    mpm_store *store = &simulation->store;
+    const mpm_status status = mpm_snapshot_of_particles.restore(store, &before.snapshot, &broken, &flaw);
     assert((status == MPM_BAD_STATE || status == MPM_OUT_OF_MEMORY) && !flaw); /* and nothing has changed */
-    ATTEMPT(mpm_snapshot_restore(simulation, &before.snapshot, &source, &flaw));
-    assert(mpm_snapshot_restore(simulation, &before.snapshot, &source, &flaw) == MPM_BAD_STATE && flaw); /* not new */
+    ATTEMPT(mpm_snapshot_of_particles.restore(store, &before.snapshot, &source, &flaw));
+    const mpm_status again = mpm_snapshot_of_particles.restore(store, &before.snapshot, &source, &flaw);
+    assert(again == MPM_BAD_STATE && flaw); /* it is not new */
     struct state after = state_of(simulation);
     assert(after.bytes == before.bytes && !memcmp(before.data, after.data, before.bytes));
     free(before.data), free(after.data);

@@ -78,7 +78,7 @@ static size_t live(const mpm_allocator *allocator, const mpm_sph_settings *setti
     assert(!mpm_run_add_material(mpm_sph_get_run(sph), &water));
     assert(mpm_run_add_material(mpm_sph_get_run(sph), &water) == MPM_BAD_ARGUMENT);
     mpm_status status = add_ball(sph, settings->dim);
-    if (status && mpm_sph_get_boundary(sph)->count)
+    if (status && mpm_sph_get_run(sph)->boundary->count)
         AGAIN(mpm_sph_fill_collider(sph, 0, (double[]){0.3, -0.1, -0.2}, (double[]){0.7, 0.3, 0.2}, NULL, NULL));
     else if (status)
         AGAIN(add_ball(sph, settings->dim));

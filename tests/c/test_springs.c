@@ -167,7 +167,7 @@ static void start(struct springs *s, const mpm_allocator *allocator, int masses,
         [ID] = {"id", "1", MPM_SCALAR, MPM_TYPE_INT64, .lasting = true}};
     *s = (struct springs){.settings = {.dim = DIM, .history = 2, .threads = threads},
                           .stiffness = 100, .length = 1, .most = 3, .planned = 1e-3, .allowed = 1};
-    s->run = mpm_run_of(&method, s, allocator, &s->settings);
+    s->run = mpm_run_of(&method, s, allocator, &s->settings, NULL);
     s->store = (mpm_store){.run = &s->run, .real_size = sizeof(double), .fields.dim = DIM};
     assert(!mpm_store_add_fields(&s->store, fields, FIELDS) && !mpm_store_reserve(&s->store, masses));
     mpm_store_add_rows(&s->store, masses);
