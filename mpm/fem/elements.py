@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mpm._core import FEM
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
+from mpm.fem.meshing import in_parts
 from mpm.materials import Material
 from mpm.solver import derived
 
@@ -41,16 +42,21 @@ class Elements:
     writing there is refused.
     """
 
-    __slots__ = ("_fixed", "_parameters", "_shape", "_x")
+    __slots__ = ("_fixed", "_parameters", "_shapes", "_x")
 
     _parameters: Parameters
+    _shapes: Callable[[], FloatArray]
 
     def __init__(
-        self, x: FloatArray, shape: FloatArray, fixed: Mapping[str, Array], parameters: Parameters
+        self,
+        x: FloatArray,
+        shapes: Callable[[], FloatArray],
+        fixed: Mapping[str, Array],
+        parameters: Parameters,
     ) -> None:
         put = functools.partial(object.__setattr__, self)
         put("_x", x)  # positions of the nodes
-        put("_shape", shape)  # (m, d, d), D_m^-1
+        put("_shapes", shapes)  # gives D_m^-1 (m, d, d)
         put("_fixed", fixed)
         put("_parameters", parameters)
 
@@ -65,7 +71,7 @@ class Elements:
         return FIELDS | self._parameters.units
 
     def __len__(self) -> int:
-        return len(self._shape)
+        return len(self._fixed["nodes"])
 
     def __getitem__(self, name: str) -> Array:
         """The array of that name.
@@ -78,7 +84,7 @@ class Elements:
         if name == "F":
             corners = self._x[self._fixed["nodes"]]
             edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
-            return _check.frozen(np.asarray(edges @ self._shape))
+            return _check.frozen(np.asarray(edges @ self._shapes()))
         if name == "J":
             return _check.frozen(np.asarray(np.linalg.det(self["F"])))
         if name in self._parameters.units:
@@ -142,8 +148,12 @@ def fixed(
 
 def inverse_shapes(rest: FloatArray, nodes: npt.NDArray[np.int32]) -> FloatArray:
     """D_m^-1 (m, d, d) of cells at rest."""
-    edges = np.swapaxes(rest[nodes[:, 1:]] - rest[nodes[:, :1]], 1, 2)
-    return np.asarray(np.linalg.inv(edges))
+
+    def inverse(some: npt.NDArray[np.int32]) -> FloatArray:
+        return np.asarray(np.linalg.inv(np.swapaxes(rest[some[:, 1:]] - rest[some[:, :1]], 1, 2)))
+
+    d = rest.shape[1]
+    return in_parts(inverse, nodes, (d, d))
 
 
 def at_elements(name: str, elements: Elements, materials: Sequence[Material]) -> FloatArray:

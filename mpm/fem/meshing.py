@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from mpm.shapes.distances import describe
 
 Indices = npt.NDArray[np.int64]
 CHUNK = 1 << 18  # cells that are checked together
+PART = 1 << 16  # cells whose values are found together
 ELEMENTS_PER_CELL = {2: 2, 3: 5}
 # A square: its triangles along a diagonal, and along the other one. A cube: a tetrahedron between four corners that
 # share no edge, and one at each of the other corners; then the mirror image of these.
@@ -209,7 +211,7 @@ def morton(index: Indices) -> npt.NDArray[np.uint64]:
 
 def order_of(x: FloatArray, cells: npt.NDArray[np.int32]) -> Indices:
     """An order of the cells in which neighbours follow each other: along a Morton curve through their centres."""
-    centre = x[cells].mean(axis=1)
+    centre = in_parts(lambda some: x[some].mean(axis=1), cells, x.shape[1:])
     low, high = centre.min(axis=0), centre.max(axis=0)
     size = max(float((high - low).max()), 1e-300)
     lattice = np.minimum((centre - low) / size * 2**20, 2**20 - 1).astype(np.int64)
@@ -219,7 +221,19 @@ def order_of(x: FloatArray, cells: npt.NDArray[np.int32]) -> Indices:
 def volumes(x: FloatArray, cells: npt.NDArray[np.int32]) -> FloatArray:
     """The volume of every cell [m³]; in 2-D its area."""
     d = x.shape[1]
-    return np.asarray(np.linalg.det(x[cells[:, 1:]] - x[cells[:, :1]]) / (2 if d == 2 else 6))
+    return in_parts(lambda some: np.linalg.det(x[some[:, 1:]] - x[some[:, :1]]) / (2 if d == 2 else 6), cells)
+
+
+def in_parts(
+    of: Callable[[npt.NDArray[np.int32]], FloatArray],
+    cells: npt.NDArray[np.int32],
+    shape: tuple[int, ...] = (),
+) -> FloatArray:
+    """Values (m, *shape) of all cells, of which `of` gives those of some: the memory on the way stays small."""
+    values = np.empty((len(cells), *shape))
+    for first in range(0, len(cells), PART):
+        values[first : first + PART] = of(cells[first : first + PART])
+    return values
 
 
 def spread(values: FloatArray, cells: npt.NDArray[np.int32], n: int) -> FloatArray:

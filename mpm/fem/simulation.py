@@ -215,9 +215,15 @@ class Simulation(Solver, kind="fem"):
             self._core.set_parameters(order.astype(np.int32), np.ascontiguousarray(values))
         volume = meshing.volumes(rest, nodes)
         self._rest, self._parts = rest, parts
-        self._shapes = _elements.inverse_shapes(rest, nodes)
+        self._shapes: FloatArray | None = None
         self._set_dashpots(rest, nodes, density)
         self._fixed = _elements.fixed(nodes, volume, density * volume, material)
+
+    def _inverse_shapes(self) -> FloatArray:
+        """D_m^-1 (m, d, d) of the elements: 72 bytes of each in 3-D, which a run does not need."""
+        if self._shapes is None:
+            self._shapes = _elements.inverse_shapes(self._rest, self._fixed["nodes"])
+        return self._shapes
 
     def _set_dashpots(self, rest: FloatArray, nodes: npt.NDArray[np.int32], density: FloatArray) -> None:
         """Give the nodes of faces that lie on absorbing walls at rest their dashpots, ρ c times their area."""
@@ -439,7 +445,9 @@ class Simulation(Solver, kind="fem"):
 
     def _elements_at(self, x: npt.NDArray[Any], live: bool = False) -> _elements.Elements:
         parameters = _elements.Parameters(self._core, live)
-        return _elements.Elements(np.asarray(x, dtype=np.float64), self._shapes, self._fixed, parameters)
+        return _elements.Elements(
+            np.asarray(x, dtype=np.float64), self._inverse_shapes, self._fixed, parameters
+        )
 
     @property
     def _of_elements(self) -> tuple[str, ...]:
