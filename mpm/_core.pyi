@@ -367,22 +367,21 @@ class Core:
     def run(self, end: float, pause: float = ..., steps: int = ...) -> None:
         """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s], by `steps`
         steps at most."""
-    def step_forced(self, body_force: Any, end: float) -> None:
-        """One step with the accelerations (n, d) float64 [m/s2] besides gravity, to the time `end` [s] at most."""
     def add_load(self, name: str) -> None:
         """A load or held region, before colliders: the history has ``impulse:NAME`` and ``work:NAME``."""
-    def step_loaded(
+    def step_forced(
         self,
         body_force: Any,  # float64 (n, d) [m/s2], with the forces of loads
-        first: Any,  # int32 (n + 1,): the entries of row k are first[k] ... first[k + 1] - 1
-        load: Any,  # int32 (entries,)
-        force: Any,  # float64 (entries, d) [N]
-        couple: Any,  # float64 (entries, d, d) [N m]
-        holds: Any,  # int64 (n,): a bit for each load
-        velocity: Any,  # float64 (loads, d) [m/s], NaN where free
-        end: float,
+        end: float,  # [s]
+        first: Any = ...,  # int32 (n + 1,): the entries of row k are first[k] ... first[k + 1] - 1
+        load: Any = ...,  # int32 (entries,)
+        force: Any = ...,  # float64 (entries, d) [N]
+        couple: Any = ...,  # float64 (entries, d, d) [N m]
+        holds: Any = ...,  # int64 (n,): a bit for each load
+        velocity: Any = ...,  # float64 (loads, d) [m/s], NaN where free
     ) -> None:
-        """One step under loads, see csrc/run/loads.h; each array may be None."""
+        """One step under what acts beside gravity, to the time `end` at most, see csrc/run/loads.h; each array may be
+        None."""
     def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
         """Calls `pieces`; meanwhile calls from other threads raise BusyError: for a run in pieces. Within such a call a
         further one raises BusyError, too, unless `again`."""

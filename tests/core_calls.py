@@ -325,13 +325,12 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
         "delete_particles": (array(mask),),
         "step": (whole(2), number(INF)),
         "run": (number(1e-3), number(INF), whole(2)),
-        "step_forced": (array(np.zeros((N, 2))), number(1.0)),
         "add_load": (text("push"),),
-        "step_loaded": (
+        "step_forced": (
             array(np.zeros((N, 2)), or_none=True),
+            number(1.0),
             *(Kind(None, (1, "ab", np.zeros(3), np.zeros((N, 3), np.int32))) for _ in range(4)),
             *(Kind(None, (1, "ab", np.zeros((2, 3, 1)), np.ones(N, np.int32))) for _ in range(2)),
-            number(1.0),
         ),
         "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)), flag()),
         "field": (text("v"),),
@@ -390,7 +389,7 @@ BEFORE = {
     "set_mesh": nodes_only,
     "set_parameters": graded,
 }
-OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2, "hold": 1, "snapshot": 1}
+OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2, "step_forced": 6, "hold": 1, "snapshot": 1}
 
 
 def seen(core: Any) -> Any:

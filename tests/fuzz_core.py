@@ -57,13 +57,8 @@ OWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "SPH": {"kernel": ("cubic", "wendland")},
     "FEM": {"integrator": ("symplectic-euler", "linearly-implicit-euler"), "on_leave": (("raise",) * 4,)},
 }
-RUNS = ("step", "run", "step_forced", "step_loaded")
-COUNTED = (
-    "step_forced",
-    "step_loaded",
-    "delete_particles",
-    "interpolate",
-)  # whose arrays have as many rows as the object
+RUNS = ("step", "run", "step_forced")
+COUNTED = ("step_forced", "delete_particles", "interpolate")  # whose arrays have as many rows as the object
 OTHER = (
     *("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore"),
     *("set_gravity", "set_friction", "set_material", "set_collider"),

@@ -241,23 +241,6 @@ static PyObject *run_to(PyObject *self, PyObject *args)
     return run(self, steps < 0 ? 0 : steps, end, pause, NULL);
 }
 
-static PyObject *step_forced(PyObject *self, PyObject *args)
-{
-    PyObject *body_force, *result = NULL;
-    Py_buffer view;
-    double end;
-    if (!PyArg_ParseTuple(args, "Od", &body_force, &end) ||
-        mpm_python_get_buffer(body_force, &view, "body_force", "d", 2, 0))
-        return NULL;
-    mpm_python_core *core = mpm_python_core_enter(self);
-    if (core && (view.shape[0] != core->store->count || view.shape[1] != dim_of(core)))
-        PyErr_SetString(PyExc_ValueError, "body_force: wrong shape");
-    else if (core)
-        result = run(self, 1, end, INFINITY, &(mpm_forcing){.body_force = view.buf});
-    PyBuffer_Release(&view);
-    return result;
-}
-
 /* ---- loads ------------------------------------------------------------------------------------------------------ */
 
 static PyObject *add_load(PyObject *self, PyObject *args)
@@ -282,7 +265,7 @@ static PyObject *add_load(PyObject *self, PyObject *args)
 
 enum { BODY_FORCE, FIRST, LOAD, FORCE, COUPLE, HOLDS, VELOCITY, FORCING };
 
-/* Their names, the formats and dimensions of their items, and whether they may be None. */
+/* Their names, and the formats and dimensions of their items. */
 static const struct {
     const char *name, *format;
     int ndim;
@@ -316,14 +299,14 @@ static bool fits_forcing(const mpm_python_core *core, const Py_buffer *views)
     return fits;
 }
 
-static PyObject *step_loaded(PyObject *self, PyObject *args)
+static PyObject *step_forced(PyObject *self, PyObject *args)
 {
-    PyObject *objects[FORCING], *result = NULL;
+    PyObject *objects[FORCING] = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None}, *result = NULL;
     Py_buffer views[FORCING] = {0};
     double end;
     int held = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOOd", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[5], &objects[6], &end))
+    if (!PyArg_ParseTuple(args, "Od|OOOOOO", &objects[0], &end, &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6]))
         return NULL;
     for (; held < FORCING; held++)
         if (objects[held] != Py_None &&
@@ -599,12 +582,10 @@ static PyMethodDef methods[] = {
     {"run", run_to, METH_VARARGS,
      "run(end, pause=inf, steps=2**63 - 1): advance to exactly the time end [s], or to the first step that reaches "
      "pause [s], by so many steps at most"},
-    {"step_forced", step_forced, METH_VARARGS,
-     "step_forced(body_force, end): one step with the accelerations (n, d), to the time end [s] at most"},
     {"add_load", add_load, METH_VARARGS, "add_load(name): before colliders; a load has impulse:NAME and work:NAME"},
-    {"step_loaded", step_loaded, METH_VARARGS,
-     "step_loaded(body_force, first, load, force, couple, holds, velocity, end): one step under loads, whose arrays "
-     "may be None (csrc/run/loads.h)"},
+    {"step_forced", step_forced, METH_VARARGS,
+     "step_forced(body_force, end, first, load, force, couple, holds, velocity): one step with accelerations (n, d) "
+     "and loads, whose arrays may be None, to the time end [s] at most (csrc/run/loads.h)"},
     {"hold", hold, METH_VARARGS, "hold(pieces, again=False): calls pieces(), and keeps other threads out"},
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},

@@ -263,13 +263,12 @@ class _Search:
             raise self._failed(f"after {MOST_STEPS} pseudo-steps")
         x, v = np.asarray(self.core.field("x")), np.asarray(self.core.field("v"))
         b = np.ascontiguousarray(share * self.load(np.array(x)))
+        acting: Sequence[Any] = (b,)
+        if self.loading is not None:
+            acting = self.loading.acting(self.time, b.copy(), np.array(x), share=share)
         while True:
             try:
-                end = self.core.time + self.pseudo_step
-                if self.loading is None:
-                    self.core.step_forced(b, end)
-                else:
-                    self.loading.take(self.core, self.time, b.copy(), np.array(x), end, share=share)
+                self.core.step_forced(acting[0], self.core.time + self.pseudo_step, *acting[1:])
                 break
             except (ConvergenceError, InstabilityError) as error:
                 self.pseudo_step /= SHORTER

@@ -49,22 +49,9 @@ class Core(Protocol):
         """Advance to exactly the time `end` [s], or, on the way, to the first step that reaches `pause` [s], by `steps`
         steps at most."""
 
-    def step_forced(self, body_force: Any, end: float) -> None:
+    def step_forced(self, body_force: Any, end: float, *loads: Any) -> None:
         """One step with the accelerations (n, d), float64 [m/s2], to the time `end` [s] at most: for scenes with a body
-        force alone."""
-
-    def step_loaded(
-        self,
-        body_force: Any,
-        first: Any,
-        load: Any,
-        force: Any,
-        couple: Any,
-        holds: Any,
-        velocity: Any,
-        end: float,
-    ) -> None:
-        """One step under loads and held regions: for scenes that have some, and solvers that take them."""
+        force or loads. `loads` come to solvers that take loads."""
 
     def hold(self, pieces: Callable[[], object], again: bool = ...) -> None:
         """Call `pieces`, which runs piece by piece; meanwhile calls from other threads raise `mpm.BusyError`. Within

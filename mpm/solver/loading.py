@@ -301,8 +301,15 @@ class Loading:
     def __init__(self, solver: Loaded) -> None:
         self._solver = solver
         self._loads: Sequence[Load] = solver.scene.loads
-        particles, self._rows = solver.particles, solver._rows()
         self._n, self._dimension = solver._core.particles, solver.dimension
+        self._acting_loads: tuple[Acting, ...] = ()
+        self._holds: Array | None = None  # by row: a bit for each region that holds it
+        if self._loads:
+            self._find(solver.particles)
+
+    def _find(self, particles: Particles) -> None:
+        """Find which rows the loads act on."""
+        solver = self._solver
         ids = particles._copy("id")
         mass = np.asarray(particles._copy("mass"), dtype=np.float64)
         self._per_mass = np.where(mass > 0, 1 / np.where(mass > 0, mass, 1), 0)
@@ -340,7 +347,6 @@ class Loading:
 
     def _find_holds(self, ids: Array) -> None:
         """The bits of the regions that hold each row."""
-        self._holds: Array | None = None
         for number, (load, attached) in enumerate(zip(self._loads, self._solver._attached, strict=True)):
             if not isinstance(load, Hold):
                 continue
@@ -349,13 +355,8 @@ class Loading:
             at, there = rows_with(ids, attached["ids"])
             self._holds[at[there]] |= np.int64(1) << np.int64(number)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the rows are still those that it was made for."""
-        return self._rows == self._solver._rows()
-
-    def step(self, end: float) -> None:
-        """Take one step, to the time `end` [s] at most."""
+    def forcing(self) -> tuple[Array | None, ...]:
+        """What the next step is under: the body force, entries, and held regions of `Core.step_forced`."""
         solver, core, t = self._solver, self._solver._core, self._solver._core.time
         b, x, body_force = None, None, solver.scene.body_force
         if body_force is not None or any(one.moves for one in self._acting_loads):
@@ -363,30 +364,20 @@ class Loading:
             x = np.array(solver.particles._copy("x"), dtype=np.float64)
             if body_force is not None:
                 b = np.array(_check.array("body_force(x, t)", body_force(x, t), x.shape))
-        self.take(core, t, b, x, end)
+        return self.acting(t, b, x)
 
-    def take(
-        self,
-        core: Core,
-        t: float,
-        b: FloatArray | None,
-        x: FloatArray | None,
-        end: float,
-        *,
-        share: float | None = None,
-    ) -> None:
-        """Let a core take one step with the accelerations b (n, d) [m/s²], to which those of loads are added.
+    def acting(
+        self, t: float, b: FloatArray | None, x: FloatArray | None, *, share: float | None = None
+    ) -> tuple[Array | None, ...]:
+        """What a step is under, as of `forcing`, with the accelerations b (n, d) [m/s²], to which those of loads are
+        added.
 
         Parameters
         ----------
-        core : Core
-            With the rows of the solver.
         t : float
             The time of the loads [s].
         b, x : ndarray, shape (n, d), or None
             `x` [m] is None where no load needs the places.
-        end : float
-            The step ends at this time [s] at the latest.
         share : float, optional
             Of the loads; regions are held where they are then. Default: a step of the run.
         """
@@ -399,16 +390,16 @@ class Loading:
             for a in range(self._dimension):
                 sums = np.bincount(self._entry_rows, weights=forces[:, a], minlength=self._n)
                 b[:, a] += sums * self._per_mass
+        if not self._loads:
+            return (b,)
         velocity = None
         if self._holds is not None:
             velocity = np.full((len(self._loads), self._dimension), np.nan)
             for number, load in enumerate(self._loads):
                 if isinstance(load, Hold):
                     velocity[number] = load.at(t, self._dimension) * (1 if share is None else 0)
-        if not self.is_current:
-            raise ValueError("a load has added or deleted particles: its answer is for others")
         first, load_of = (None, None) if forces is None else (self._first, self._entry_loads)
-        core.step_loaded(b, first, load_of, forces, couples, self._holds, velocity, end)
+        return b, first, load_of, forces, couples, self._holds, velocity
 
     def accelerations(self, x: FloatArray, t: float) -> FloatArray:
         """Of all loads at x (n, d) [m] and a time [s]: (n, d) [m/s²]."""

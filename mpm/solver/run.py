@@ -12,7 +12,7 @@ import numpy as np
 from mpm import config
 from mpm.base import _check, advice, interrupts
 from mpm.errors import StepLimitError
-from mpm.scene.scene import BodyForce, Scene
+from mpm.scene.scene import Scene
 from mpm.solver import progress as progresses
 from mpm.solver import runlog
 
@@ -243,29 +243,30 @@ class Run(_check.Strict):
 
     def _advance_to(self, steps: int, end: float, pause: float) -> None:
         """The same, but not beyond the first step that reaches the time `pause`."""
-        if self._scene._loads:
-            self._advance_loaded(steps, end, pause)
-        elif self._scene.body_force is not None:
-            self._advance_forced(self._scene.body_force, steps, end, pause)
+        if self._scene._loads or self._scene.body_force is not None:
+            self._advance_forced(steps, end, pause)
         elif end < math.inf:
             self._core.run(end, pause, steps)
         else:
             self._core.step(steps, pause)
 
-    def _advance_forced(self, body_force: BodyForce, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the body force at its beginning; the core is held."""
+    def _advance_forced(self, steps: int, end: float, pause: float) -> None:
+        """The same, each step under the body force and the loads at its beginning; the core is held."""
         last = self._core.steps + steps
+        rows, forcing = self._rows(), self._forcing()
         while self._core.steps < last and self._core.time < min(end, pause):
-            self._core.totals()  # what was written through views is taken, or refused
-            x, rows = np.array(self._core.field("x"), dtype=np.float64), self._rows()
-            b = _check.array("body_force(x, t)", body_force(x, self._core.time), x.shape)
             if self._rows() != rows:
-                raise ValueError("body_force(x, t) has added or deleted particles: its answer is for others")
-            self._core.step_forced(b, end)
+                rows, forcing = self._rows(), self._forcing()
+            body_force, *loads = forcing()
+            if self._rows() != rows:
+                raise ValueError(
+                    "body_force(x, t) or a load has added or deleted particles: its answer is for others"
+                )
+            self._core.step_forced(body_force, end, *loads)
 
-    def _advance_loaded(self, steps: int, end: float, pause: float) -> None:
-        """The same, each step under the loads at its beginning; the core is held."""
-        raise NotImplementedError(f"a {type(self).__name__} has no loads")
+    def _forcing(self) -> Callable[[], tuple[Any, ...]]:
+        """What gives the body force by row, and what loads do: arguments of `Core.step_forced`."""
+        raise NotImplementedError
 
     def _rows(self) -> tuple[int, int]:
         """What changes when particles are added or deleted."""

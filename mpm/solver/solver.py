@@ -225,15 +225,10 @@ class SolverBase(Run, Collides):
         periodic = [walls[f"{axis}-"].contact == "periodic" for axis in "xyz"[: self.dimension]]
         return np.where(periodic, length, 0.0)
 
-    def _advance_loaded(self, steps: int, end: float, pause: float) -> None:
+    def _forcing(self) -> Callable[[], tuple[Any, ...]]:
         from mpm.solver.loading import Loading
 
-        core, last = self._core, self._core.steps + steps
-        loading = Loading(self)
-        while core.steps < last and core.time < min(end, pause):
-            if not loading.is_current:
-                loading = Loading(self)
-            loading.step(end)
+        return Loading(self).forcing
 
     def _place(self, prepared: Prepared, scene: Scene) -> Placed:
         """Hand the last collider of the scene to the core; after an error it is not there."""
