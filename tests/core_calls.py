@@ -389,7 +389,15 @@ BEFORE = {
     "set_mesh": nodes_only,
     "set_parameters": graded,
 }
-OPTIONAL = {"add_material": 1, "set_material": 1, "step": 1, "run": 2, "step_forced": 6, "hold": 1, "snapshot": 1}
+OPTIONAL = {
+    "add_material": 1,
+    "set_material": 1,
+    "step": 1,
+    "run": 2,
+    "step_forced": 6,
+    "hold": 1,
+    "snapshot": 1,
+}
 
 
 def seen(core: Any) -> Any:

@@ -319,9 +319,7 @@ def takes(
         init = _check.spelled(arguments, {name: row.default for name, row in shared.items()})
         cls.__init__ = init(cls.__init__)  # type: ignore[misc]
         if cls.__doc__:
-            text = inspect.cleandoc(
-                cls.__doc__
-            )  # CPython 3.13 and later have taken the indentation away already
+            text = inspect.cleandoc(cls.__doc__)  # CPython 3.13 and later have done so already
             missing = [row.entry() for name, row in shared.items() if f"\n{name} : " not in text]
             cls.__doc__ = text.replace(COMMON, "".join(missing))
         return _check.strict_options(hints=hints)(cls)
