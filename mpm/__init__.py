@@ -34,6 +34,7 @@ from mpm.errors import (
     SimulationError,
     StepLimitError,
 )
+from mpm.materials.thermal import Thermal
 from mpm.mpm.simulation import Simulation
 from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
@@ -63,6 +64,7 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "StepLimitError",
+    "Thermal",
     "Wall",
     "compare",
     "compare_plot",

@@ -472,6 +472,12 @@ class Simulation(Core):
         self, a: int, b: int, contact: str | None, friction: float, adhesion: float, name: str | None
     ) -> None:
         """The contact of two layers, or that of all; a name adds the column of their impulse to the history."""
+    def set_thermal(
+        self, material: int, conductivity: float, specific_heat: float, temperature: float, density: float
+    ) -> None:
+        """Lets a material without particles conduct heat, in a simulation with heat."""
+    def set_heat_wall(self, face: int, kind: str, value: float) -> None:
+        """A face with a given "temperature" [K], or a "flux" into the material [W/m²]; before the first particles."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
     def _use_odd_backend(self) -> None:

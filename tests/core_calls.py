@@ -218,7 +218,8 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"artificial_viscosity": vector(0.0, 0.0), "integrator": text("explicit"), "beta": number(0.5)}
     | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
-    | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)},
+    | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)}
+    | {"heat": flag()},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}
@@ -261,6 +262,13 @@ def empty(name: str, **options: Any) -> Any:
 def touching(name: str) -> Any:
     """A material and no particles, in a simulation whose bodies may touch."""
     made = bare(name, contact=True)
+    made.add_material(*(kind.good for kind in material_of(name)))
+    return made
+
+
+def heated(name: str) -> Any:
+    """The same, in a simulation that conducts heat."""
+    made = bare(name, heat=True)
     made.add_material(*(kind.good for kind in material_of(name)))
     return made
 
@@ -358,8 +366,10 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "rigid_forces": (),
         "set_contact": (text("separate"), number(0.5), number(0.0)),
         "set_form": FORM,
+        "set_heat_wall": (whole(0, 1, 5, 2**31), text("temperature"), number(300.0)),
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
+        "set_thermal": (whole(0, 1, 2**31), number(1.0), number(1.0), number(300.0), number(1.0)),
     },
     "SPH": methods_of("SPH")
     | {
@@ -383,6 +393,7 @@ for _name in METHODS.keys() - {"Colliders"}:
     METHODS[_name]["restore"] = (kept(filled(_name).snapshot()),)
 BEFORE = {
     "add_material": bare,
+    **dict.fromkeys(("set_heat_wall", "set_thermal"), heated),
     **dict.fromkeys(("set_contact", "set_layer", "set_pair"), touching),
     "restore": empty,
     "add_nodes": empty,

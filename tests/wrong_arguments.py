@@ -218,13 +218,20 @@ TARGETS = {
                            {"friction": [0.5], "adhesion": [1.0]}),
     "Contact that slips": (lambda c, **k: mpm.Contact(**k), {"contact": "slip"}, {"adhesion": [1.0]}),
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"},
-             {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)]}),
+             {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)],
+              "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER}),
+    "Wall with a temperature": (lambda c, **k: mpm.Wall(**k), {"contact": "slip", "temperature": 300.0}, {"flux": [1]}),
+    "Thermal": (lambda c, **k: mpm.Thermal(**k), {"conductivity": 1.0, "specific_heat": 1.0},
+                {"conductivity": NOT_NEGATIVE, "specific_heat": POSITIVE, "temperature": POSITIVE}),
+    "Thermal.diffusivity": (lambda c, **k: mpm.Thermal(1.0, 1.0).diffusivity(**k), {"density": 1.0},
+                            {"density": POSITIVE}),
     "Wall that absorbs": (lambda c, **k: mpm.Wall(**k), {"contact": "absorbing"},
                           {"speeds": [*(v for v in VECTOR if v is not None), (1, 2), (1, -1), (1e91, 1)]}),
     "Wall that separates": (lambda c, **k: mpm.Wall(**k), {"contact": "separate"}, {"restitution": [*NUMBER, -1, 1.5]}),
     "Wall that sticks": (lambda c, **k: mpm.Wall(**k), {"contact": "sticky"}, {"friction": [0.5]}),
-    "Wall that mirrors": (lambda c, **k: mpm.Wall(**k), {"contact": "mirror"}, {"friction": [0.5]}),
-    "Wall that is periodic": (lambda c, **k: mpm.Wall(**k), {"contact": "periodic"}, {"friction": [0.5]}),
+    "Wall that mirrors": (lambda c, **k: mpm.Wall(**k), {"contact": "mirror"}, {"friction": [0.5], "flux": [1.0]}),
+    "Wall that is periodic": (lambda c, **k: mpm.Wall(**k), {"contact": "periodic"},
+                              {"friction": [0.5], "temperature": [300.0], "flux": [1.0]}),
     "FixedCorotated": (lambda c, **k: M.FixedCorotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "NeoHookean": (lambda c, **k: M.NeoHookean(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Fluid": (lambda c, **k: M.Fluid(**k), {"bulk_modulus": 1e5, "density": 1e3},
@@ -693,6 +700,8 @@ TARGETS = {
                       "figsize": FIGSIZE,
                       "figure": [1, "f", object(), []]}),
 }
+for _, _, wrong in (TARGETS[name] for name in TARGETS if "thermal" in getattr(getattr(M, name, 0), "__slots__", ())):
+    wrong["thermal"] = [1.0, "steel", {}, (1.0, 1.0)]
 FLOWS = {
     "JohnsonCook": M.JohnsonCook(**JOHNSON_COOK),
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),

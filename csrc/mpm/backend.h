@@ -23,7 +23,8 @@ typedef enum mpm_pass_kind {
     MPM_PASS_FIND_HELD,  /* held_find */
     MPM_PASS_REVISE_HELD, /* held_revise with `tolerance`; the changes of each block become its first sum */
     MPM_PASS_ENTER_HELD, /* held_enter */
-    MPM_PASS_MARK_HOLDS  /* `holds`: hold_mark */
+    MPM_PASS_MARK_HOLDS, /* `holds`: hold_mark */
+    MPM_PASS_HEAT        /* `heat`: heat_block; joins by heat_fold of every block */
 } mpm_pass_kind;
 
 typedef struct mpm_pass {
@@ -35,6 +36,7 @@ typedef struct mpm_pass {
     const mpm_node_pass *vectors;
     const mpm_held *held;
     const mpm_hold_pass *holds;
+    const mpm_heat_pass *heat;
     double tolerance;
     double (*sums)[2]; /* per block */
 } mpm_pass;

@@ -110,16 +110,21 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     case MPM_PASS_MARK_HOLDS:
         kernels->hold_mark(pass->holds, b);
         break;
+    case MPM_PASS_HEAT:
+        kernels->heat_block(pass->heat, b);
+        break;
     }
 }
 
-/* Place or block with images `i`. */
+/* Place, or block, `i`: of those that wait for others. */
 static void join_blocks(const mpm_kernels *kernels, const mpm_pass *pass, ptrdiff_t i)
 {
     if (pass->kind == MPM_PASS_GRID)
         kernels->grid_place(pass->stage, i);
     else if (pass->kind == MPM_PASS_MEANS)
         kernels->means_fold(pass->grid, pass->field, i);
+    else if (pass->kind == MPM_PASS_HEAT)
+        kernels->heat_fold(pass->heat, i);
     else
         kernels->nodes_fold(pass->vectors, i);
 }
@@ -154,7 +159,9 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
     visit(cpu, of, blocks_item, of->grid->block_count);
     if (of->joins)
         visit(cpu, of, joins_item,
-              of->kind == MPM_PASS_GRID ? of->grid->place_count : of->grid->images.block_count);
+              of->kind == MPM_PASS_GRID   ? of->grid->place_count
+              : of->kind == MPM_PASS_HEAT ? of->grid->block_count
+                                          : of->grid->images.block_count);
 }
 
 static mpm_status bin(mpm_backend *backend, const mpm_binning *request, const mpm_arrivals *arrivals,

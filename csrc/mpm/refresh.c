@@ -6,6 +6,7 @@
  */
 #include "mpm/refresh.h"
 
+#include "mpm/heat.h"
 #include "mpm/rebin.h"
 #include "mpm/rigid.h"
 #include "mpm/state.h"
@@ -39,5 +40,6 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         simulation->measured = true;
         simulation->run.suspect |= simulation->measure.out_of_range != 0;
     }
+    mpm_heat_measure(simulation);
     return MPM_OK;
 }

@@ -47,6 +47,7 @@ static const mpm_option rows[] = {
     {"contact", MPM_OPTION_FLAG, AT(contact)},
     {"damping", MPM_OPTION_NUMBER, AT(damping), .range = MPM_FROM(0, 1e90)},
     {"local_damping", MPM_OPTION_NUMBER, AT(scheme.local_damping), .range = MPM_FROM(0, 0.95)},
+    {"heat", MPM_OPTION_FLAG, AT(heat)},
     {0},
 };
 
@@ -97,6 +98,8 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return flaw;
     if (scheme->gradient == MPM_GRADIENT_MLS && scheme->degree == MPM_LINEAR)
         return "gradient";
+    if (settings->heat && scheme->degree == MPM_LINEAR) /* its gradients jump, and images need those of nodes */
+        return "heat";
     if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
         return "contact";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)

@@ -9,6 +9,7 @@
 #include "mpm/arrivals.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/dispatch.h"
+#include "mpm/heat.h"
 #include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refresh.h"
@@ -83,8 +84,8 @@ mpm_status mpm_simulation_new(mpm_simulation **result, const mpm_allocator *allo
     simulation->boundary = boundary_of(settings);
     simulation->particles = mpm_particles_empty(&simulation->backend->device, settings->dim, kernels->lanes,
                                                 settings->scheme.degree, settings->real_size);
-    const mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
-    if (status) {
+    mpm_status status = settings->dissipation ? add_dissipation(simulation) : MPM_OK;
+    if (status || (settings->heat && (status = mpm_heat_add_fields(simulation)))) {
         mpm_simulation_free(simulation);
         return status;
     }
@@ -104,6 +105,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_rigid_end(simulation);
     mpm_memory_free(&allocator, simulation->materials);
     mpm_memory_free(&allocator, simulation->layer);
+    mpm_memory_free(&allocator, simulation->heat.materials);
     mpm_layers_clear(&simulation->layers, &allocator);
     mpm_memory_free(&allocator, simulation->waiting.arrivals);
     mpm_memory_free(&allocator, simulation->waiting.cell);
@@ -195,7 +197,7 @@ static mpm_status add_material(void *self, const mpm_material *material)
                         simulation->material_count, simulation->material_count + 1, sizeof *material) ||
         mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->layer, &simulation->layer_capacity,
                         simulation->material_count, simulation->material_count + 1, sizeof *simulation->layer) ||
-        mpm_rigid_reserve(simulation))
+        mpm_heat_reserve(simulation) || mpm_rigid_reserve(simulation))
         return MPM_OUT_OF_MEMORY;
     const mpm_status status = add_history(simulation, material);
     if (status)
@@ -214,6 +216,7 @@ static mpm_status add_material(void *self, const mpm_material *material)
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
     simulation->layer[simulation->material_count] = 0;
+    simulation->heat.materials[simulation->material_count] = (mpm_thermal){0};
     simulation->materials[simulation->material_count++] = added;
     find_yield_strain(simulation);
     return MPM_OK;
@@ -230,13 +233,34 @@ const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulat
     return simulation->rigid_forces[0].list;
 }
 
+/* Are there particles of a material? */
+static bool has_particles(const mpm_simulation *simulation, int material)
+{
+    for (size_t g = 0; g < simulation->particles.group_count; g++)
+        if (simulation->particles.groups[g].material == material)
+            return true;
+    return false;
+}
+
+mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal)
+{
+    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.heat ||
+        has_particles(simulation, material))
+        return MPM_BAD_ARGUMENT;
+    return mpm_heat_set_material(simulation, material, thermal);
+}
+
+mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall)
+{
+    return mpm_heat_set_wall(simulation, face, wall);
+}
+
 mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer)
 {
     if (material < 0 || (size_t)material >= simulation->material_count || layer < 0 || !simulation->settings.contact)
         return MPM_BAD_ARGUMENT;
-    for (size_t g = 0; g < simulation->particles.group_count; g++)
-        if (simulation->particles.groups[g].material == material)
-            return MPM_BAD_ARGUMENT;
+    if (has_particles(simulation, material))
+        return MPM_BAD_ARGUMENT;
     simulation->layer[material] = layer;
     return MPM_OK;
 }
@@ -391,6 +415,7 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
     };
     memcpy(insertion.lower, simulation->settings.lower, sizeof insertion.lower);
     set_initial(simulation, &simulation->materials[material], insertion.initial);
+    mpm_heat_begin(simulation, material, insertion.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
     const bool follows = simulation->waiting.count > 0;

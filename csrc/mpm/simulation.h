@@ -38,6 +38,7 @@ typedef struct mpm_settings {
     double damping;    /* a of the force -a m v on nodes [1/s]; explicit steps only */
     bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
     bool contact;      /* bodies of different layers touch; two more columns of the history; explicit steps only */
+    bool heat;         /* materials conduct heat: two fields, two columns of the history */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g */
@@ -127,6 +128,16 @@ typedef struct mpm_rigid_force {
 
 /** The forces on all rigid bodies in the last step that this simulation has taken; none before. */
 const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count);
+
+/** Lets a material conduct, with k >= 0 and c, T, density > 0. Errors: MPM_BAD_ARGUMENT if there is no heat, no such
+ *  material, or one that is rigid or has had particles, or a value is out of range. */
+mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
+
+/** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there
+ *  is no heat or no such face, if it is periodic or, with a flux, a mirror, if the value is out of range, or if the
+ *  axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles. */
+mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall);
+
 /** Puts a material into a layer of bodies, >= 0; all are in layer 0 at first. Errors: MPM_BAD_ARGUMENT if there is no
  *  contact or no such material, or if the simulation has had particles of it. */
 mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer);

@@ -21,7 +21,7 @@ struct entry {
 #define ENTRY(name, member) {name, offsetof(mpm_simulation, member)}
 static const struct entry numbers[] = {
     ENTRY("time", run.time), ENTRY("dt", run.dt), ENTRY("natural_dt", run.natural_dt), ENTRY("drift", drift),
-    ENTRY("approach", approach),
+    ENTRY("approach", approach), ENTRY("heat_pending", heat.pending),
     ENTRY("body_impulse.x", books.body_impulse[0]), ENTRY("body_impulse.y", books.body_impulse[1]),
     ENTRY("body_impulse.z", books.body_impulse[2]), ENTRY("wall_impulse.x", books.wall_impulse[0]),
     ENTRY("wall_impulse.y", books.wall_impulse[1]), ENTRY("wall_impulse.z", books.wall_impulse[2]),
@@ -29,7 +29,7 @@ static const struct entry numbers[] = {
     ENTRY("joint_work", books.joint_work), ENTRY("joint_impulse.x", books.joint_impulse[0]),
     ENTRY("joint_impulse.y", books.joint_impulse[1]), ENTRY("joint_impulse.z", books.joint_impulse[2]),
     ENTRY("damping_impulse.x", damping_impulse[0]), ENTRY("damping_impulse.y", damping_impulse[1]),
-    ENTRY("damping_impulse.z", damping_impulse[2]),
+    ENTRY("damping_impulse.z", damping_impulse[2]), ENTRY("wall_heat", heat.wall_heat),
 };
 static const struct entry counters[] = {
     ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
@@ -48,7 +48,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 15, /* the last numbers are impulses and works; all others are not negative */
+    SIGNED_NUMBERS = 16, /* the last numbers are impulses, works and heat; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

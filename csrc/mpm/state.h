@@ -15,6 +15,7 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     double (*hold_impulses)[3]; /* per block and load; NULL without loads */
     mpm_layer_book *pair_books; /* per pair of layers at a place */
+    double *wall_heat; /* per block; NULL without heat [J] */
 };
 
 /* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
@@ -53,6 +54,17 @@ struct waiting {
     uint8_t *cell; /* of their base nodes, by slot from the first one behind the groups on */
     size_t cell_capacity;
     bool lacks_volumes; /* some have a volume of 0 */
+};
+
+/* Conduction of heat (heat.c). */
+struct heat {
+    mpm_thermal *materials; /* per material */
+    size_t capacity;
+    mpm_heat_wall walls[6];
+    bool has_flux;          /* one of them has */
+    double pending;         /* time that has passed since the last conduction [s] */
+    double wall_heat;       /* from the walls since the last record [J] */
+    double total;           /* sum m c T [J] of the state that was measured last */
 };
 
 struct mpm_simulation {
@@ -94,6 +106,8 @@ struct mpm_simulation {
     mpm_measure measure;
     mpm_books books;
     double damping_impulse[3]; /* since the last record [N s] */
+
+    struct heat heat;
 
     double *load_power; /* per entry of the forcing, in memory of the device [W] */
     size_t load_capacity;

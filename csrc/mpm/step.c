@@ -15,6 +15,7 @@
  */
 #include "mpm/step.h"
 
+#include "mpm/heat.h"
 #include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refusal.h"
@@ -171,6 +172,7 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
     mpm_loading_measure(simulation, step->dt);
+    mpm_heat_conduct(simulation, step->dt);
     const mpm_measure measure = gather(simulation, step);
     mpm_march_tick(&simulation->run, step);
     simulation->approach = simulation->stage.report.approach;

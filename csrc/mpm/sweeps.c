@@ -20,6 +20,7 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->task_books);
     mpm_device_free(device, reports->hold_impulses);
     mpm_device_free(device, reports->pair_books);
+    mpm_device_free(device, reports->wall_heat);
     *reports = (struct reports){0};
 }
 
@@ -101,9 +102,12 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
         fresh.hold_impulses = mpm_device_new(device, blocks, loads * sizeof *fresh.hold_impulses);
     if (contact)
         fresh.pair_books = mpm_device_new(device, grid->pair_count + 1, sizeof *fresh.pair_books);
+    const bool heat = simulation->settings.heat;
+    if (heat)
+        fresh.wall_heat = mpm_device_new(device, blocks, sizeof *fresh.wall_heat);
     if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
         (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
-        (contact && !fresh.pair_books)) {
+        (contact && !fresh.pair_books) || (heat && !fresh.wall_heat)) {
         free_reports(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
@@ -148,6 +152,7 @@ static const mpm_member of_measures[] = {
 static const mpm_member of_dry_runs[] = {OF(advection_speed, MOST), OF(least_det, LEAST)};
 static const mpm_member of_body_forces[] = {OF(force, SUM)};
 static const mpm_member of_solves[] = {OF(elastic, SUM)};
+static const mpm_member of_heat[] = {OF(heat, SUM), OF(diffusivity, MOST)};
 #undef OF
 
 /* What the last sweep has measured. */
@@ -266,6 +271,12 @@ double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, con
     return reduce_measures(simulation, of_solves, COUNT_OF(of_solves)).elastic;
 }
 
+mpm_measure mpm_sweeps_heat(mpm_simulation *simulation, mpm_operation operation, const mpm_heat_arguments *arguments)
+{
+    sweep(simulation, operation, (mpm_arguments){.heat = *arguments});
+    return reduce_measures(simulation, of_heat, COUNT_OF(of_heat));
+}
+
 /* ---- passes ----------------------------------------------------------------------------------------------------- */
 
 void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass)
@@ -274,6 +285,17 @@ void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass)
     const double start = mpm_clock_seconds();
     backend->pass(backend, pass);
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
+}
+
+double mpm_sweeps_wall_heat(const mpm_simulation *simulation)
+{
+    static const mpm_member of_blocks[] = {{0, 1, MPM_REDUCE_SUM}};
+    mpm_backend *backend = simulation->backend;
+    const mpm_reduction reduction = {simulation->reports.wall_heat, simulation->grid.block_count, sizeof(double),
+                                     of_blocks, 1};
+    double sum = 0;
+    backend->reduce(backend, &reduction, &sum);
+    return sum;
 }
 
 mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt)

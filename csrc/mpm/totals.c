@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "mpm/heat.h"
 #include "mpm/state.h"
 
 mpm_totals mpm_totals_of(const mpm_simulation *simulation)
@@ -21,7 +22,8 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     totals.dissipates = simulation->settings.dissipation;
     totals.plastic_dissipation = m->dissipation[MPM_DISSIPATION_PLASTIC];
     totals.viscous_dissipation = m->dissipation[MPM_DISSIPATION_VISCOUS];
-    totals.heat = m->dissipation[MPM_DISSIPATION_HEAT];
+    totals.conducts = simulation->settings.heat;
+    totals.heat = totals.conducts ? simulation->heat.total : m->dissipation[MPM_DISSIPATION_HEAT];
     return totals;
 }
 
@@ -31,11 +33,15 @@ static const mpm_history_entry of_contact[] = {
     {"friction_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.friction_work)},
     {"adhesion_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, adhesion_work)},
 };
+static const mpm_history_entry of_heat[] = {
+    {"wall_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.wall_heat)},
+    {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.totals.heat)}, /* unless that of dissipation is there */
+};
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
 
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
- * exclude each other, those of damping, of contact between bodies and of rigid bodies, then two for every load, one for
- * every pair of bodies that has one, and two for every collider. */
+ * exclude each other, those of damping, of contact between bodies, of heat and of rigid bodies, then two for every
+ * load, one for every pair of bodies that has one, and two for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -53,6 +59,8 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     const bool contact = simulation->settings.contact;
     if (contact && --index == 0)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
+    if (simulation->settings.heat && --index == 0)
+        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 1 : 2, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);
     const mpm_layers *pairs = &simulation->layers;
@@ -84,10 +92,12 @@ void mpm_totals_record(void *self)
         return;
     if (!run->steps) /* a solve that failed belongs to no step */
         simulation->solver.solution = (mpm_solution){0};
+    mpm_heat_measure(simulation);
     const mpm_totals totals = mpm_totals_of(simulation);
     mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
     mpm_loads_clear_books(&run->loads);
     simulation->adhesion_work = 0;
+    simulation->heat.wall_heat = 0;
     for (size_t k = 0; k < simulation->layers.count; k++)
         memset(simulation->layers.list[k].impulse, 0, sizeof simulation->layers.list[k].impulse);
     memset(simulation->damping_impulse, 0, sizeof simulation->damping_impulse);

@@ -378,13 +378,18 @@ static PyObject *totals(PyObject *self, PyObject *unused)
     const int dim = dim_of(core);
     PyObject *kept = t.dissipates ? Py_BuildValue("(ddd)", t.plastic_dissipation, t.viscous_dissipation, t.heat)
                                   : Py_NewRef(Py_None);
-    if (!kept)
+    PyObject *heat = t.conducts ? PyFloat_FromDouble(t.heat) : Py_NewRef(Py_None);
+    if (!kept || !heat) {
+        Py_XDECREF(kept);
+        Py_XDECREF(heat);
         return NULL;
-    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d,s:N}", "time", t.time, "mass", t.mass, "momentum",
+    }
+    return Py_BuildValue("{s:d,s:d,s:N,s:N,s:N,s:d,s:d,s:d,s:N,s:N}", "time", t.time, "mass", t.mass, "momentum",
                          mpm_python_float_list(t.momentum, dim), "center_of_mass",
                          mpm_python_float_list(t.center_of_mass, dim), "angular_momentum",
                          mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
-                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept);
+                         t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept,
+                         "heat", heat);
 }
 
 PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argument)

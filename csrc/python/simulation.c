@@ -274,6 +274,30 @@ static PyObject *set_pair(PyObject *self, PyObject *args)
     return core ? mpm_python_core_finish(self, mpm_simulation_pair(core, a, b, contact ? &rule : NULL, name)) : NULL;
 }
 
+static PyObject *set_thermal(PyObject *self, PyObject *args)
+{
+    int material;
+    mpm_thermal thermal;
+    if (!PyArg_ParseTuple(args, "idddd", &material, &thermal.conductivity, &thermal.specific_heat,
+                          &thermal.temperature, &thermal.density))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
+}
+
+static PyObject *set_heat_wall(PyObject *self, PyObject *args)
+{
+    int face;
+    const char *kind;
+    mpm_heat_wall wall;
+    if (!PyArg_ParseTuple(args, "isd", &face, &kind, &wall.value))
+        return NULL;
+    wall.kind = !strcmp(kind, "temperature") ? MPM_HEAT_TEMPERATURE : !strcmp(kind, "flux") ? MPM_HEAT_FLUX
+                                                                                            : MPM_HEAT_FACES;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_heat_wall(core, face, &wall)) : NULL;
+}
+
 static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -306,6 +330,10 @@ static PyMethodDef methods[] = {
      "set_pair(a, b, contact, friction, adhesion, name): of two layers; contact may be None, that of all pairs; name "
      "may be None: no column in the history"},
     MPM_PYTHON_SNAPSHOTS,
+    {"set_thermal", set_thermal, METH_VARARGS,
+     "set_thermal(material, conductivity, specific_heat, temperature, density): of a material without particles"},
+    {"set_heat_wall", set_heat_wall, METH_VARARGS,
+     "set_heat_wall(face, kind, value): a 'temperature' or a 'flux' into the material; before the first particles"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

@@ -14,6 +14,7 @@ typedef struct mpm_totals {
     double time, mass, momentum[3], center_of_mass[3], angular_momentum[3], kinetic, elastic, gravitational;
     bool dissipates; /* the following are kept; else they are 0 */
     double plastic_dissipation, viscous_dissipation, heat;
+    bool conducts; /* heat is sum m c T; else it is that of laws with a temperature of their own */
 } mpm_totals;
 
 /** The sums over particles that totals follow from. */

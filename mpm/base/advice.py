@@ -126,7 +126,14 @@ NO_DAMAGE = (
     "this law has no damage, and no D1 to D5; write a mpm.materials.UserLaw with "
     "history=[mpm.materials.HistoryField('damage')]"
 )
-OF_JOHNSON_COOK: Table = dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), NO_DAMAGE)
+OF_JOHNSON_COOK: Table = {
+    **dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), NO_DAMAGE),
+    "thermal": "the law has a temperature of its own, which its plastic work raises and which is not conducted; "
+    "VonMises(..., thermal=...) conducts",
+}
+OF_RIGID: Table = {
+    "thermal": "rigid bodies have nothing on the nodes, where heat is conducted: they are insulated",
+}
 OF_MESH: Table = {"scale": "Mesh(path).scale({}) is scaled"}
 OF_COLLIDER: Table = {"velocity": "motion=mpm.motion.Linear({}) moves it"}
 OF_RUN: Table = {

@@ -54,6 +54,9 @@ KNOWN: dict[str, Row] = {row["name"]: row for row in _core.core_fields()}
 for _name in DISSIPATIONS:
     KNOWN[_name] = row(_name, unit="J/m³", owner="core")
 
+KNOWN["temperature_gradient"] = row("temperature_gradient", "vector", "K/m", owner="core")
+"""Beside the temperature, which a law has as well."""
+
 for _law in _core.laws():
     for _field in _law["history"]:
         KNOWN[_field["name"]] = row(

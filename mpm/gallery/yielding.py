@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mpm import materials, shapes
@@ -158,7 +160,7 @@ def jelly_stack(
         [m/s²], downwards.
     """
     scene = Scene((0, 0), (1, 1.25), gravity=(0, -gravity), walls={"x": "sticky", "y-": "sticky"})
-    moduli = {"E": E, "nu": nu, "density": density}
+    moduli: dict[str, Any] = {"E": E, "nu": nu, "density": density}
     for k, (name, jelly) in enumerate(
         {
             "elastic": materials.NeoHookean(**moduli),

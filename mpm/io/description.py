@@ -24,6 +24,7 @@ from mpm.base import _check
 from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
+from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying
 from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
@@ -216,13 +217,18 @@ class Writer:
         | Wall
         | materials.Material
         | hardening.Hardening
-        | joints.Joint,
+        | joints.Joint
+        | Thermal,
     ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
         given = {field.name: getattr(thing, field.name) for field in named}
         if isinstance(thing, Body) and thing.joint is None:
             del given["joint"]
+        if isinstance(thing, materials.Material) and thing.thermal is None:
+            given.pop("thermal", None)
+        if isinstance(thing, Wall) and not (thing.temperature or thing.flux):
+            del given["temperature"], given["flux"]
         return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:
@@ -234,6 +240,8 @@ class Writer:
         if isinstance(part, hardening.Hardening):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
+        if isinstance(part, Thermal):
+            return self.fields(part)
         if isinstance(part, joints.Joint):
             return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
         return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
@@ -414,11 +422,14 @@ class Reader:
         if issubclass(kind, materials.UserLaw):
             law = given.pop("law", None)  # mpm.io.checkpoint puts it there
             return materials.UserLaw._restored(given, law if isinstance(law, materials.UserLaw) else None)
-        part = {"hardening": self.hardening}
+        part = {"hardening": self.hardening, "thermal": self.thermal}
         material: materials.Material = kind(
             **{name: part.get(name, self.value)(value) for name, value in given.items()}
         )
         return material
+
+    def thermal(self, tree: object) -> Thermal | None:
+        return None if tree is None else Thermal(**mapping(tree, "thermal"))
 
     def hardening(self, tree: object) -> Any:
         """A number, what varies, or a kind of hardening."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from mpm.base import _check, advice
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.thermal import Thermal
 
 
 @_check.strict_options
@@ -25,6 +26,8 @@ class FixedCorotated(_Elastic):
         Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -37,6 +40,7 @@ class FixedCorotated(_Elastic):
     E: float
     nu: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -56,6 +60,8 @@ class Corotated(_Elastic):
         Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -68,6 +74,7 @@ class Corotated(_Elastic):
     E: float
     nu: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -83,6 +90,8 @@ class NeoHookean(_Elastic):
         Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -94,6 +103,7 @@ class NeoHookean(_Elastic):
     E: float
     nu: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -112,6 +122,8 @@ class SaintVenantKirchhoff(_Elastic):
         Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -124,6 +136,7 @@ class SaintVenantKirchhoff(_Elastic):
     E: float
     nu: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -142,6 +155,8 @@ class Hencky(_Elastic):
         Poisson's ratio, > −1 and < 0.5; a warning above 0.49.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -153,6 +168,7 @@ class Hencky(_Elastic):
     E: float
     nu: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -174,6 +190,8 @@ class MooneyRivlin(Material):
         K [Pa], at least 4/3 c10 + 16/3 c01, so that c >= 0 and the energy is polyconvex. The time step falls with √K.
     density : float
         Initial density [kg/m³], > 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -187,6 +205,7 @@ class MooneyRivlin(Material):
     c01: float
     bulk_modulus: float
     density: float
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -224,6 +243,8 @@ class Fluid(Material):
         Dynamic viscosity [Pa s], >= 0, default 0.
     tension : bool, optional
         Whether stretched fluid has tension, default True. `mpm.sph.Simulation` uses its own option instead.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -238,6 +259,7 @@ class Fluid(Material):
     gamma: float = 7.0
     viscosity: float = 0.0
     tension: bool = True
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -271,6 +293,8 @@ class HerschelBulkley(_Flowing):
         Initial density [kg/m³], > 0.
     exponent : float, optional
         n, from 0.1 to 10, default 1: below 1 the fluid thins with the rate of shear, above 1 it thickens.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -286,6 +310,7 @@ class HerschelBulkley(_Flowing):
     consistency: float
     density: float
     exponent: float = 1.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -314,6 +339,8 @@ class Viscoelastic(_Flowing, _Elastic):
         Their relaxation times [s], > 0, default 1.
     viscosity : float, optional
         η [Pa s], >= 0, default 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -331,6 +358,7 @@ class Viscoelastic(_Flowing, _Elastic):
     g_2: float = 0.0
     tau_2: float = 1.0
     viscosity: float = 0.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

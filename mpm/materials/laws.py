@@ -18,6 +18,7 @@ import numpy.typing as npt
 from mpm import _core, config
 from mpm.base import _check, advice, fieldtable
 from mpm.base._check import FloatArray
+from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying, called, is_varying
 
 NEARLY_INCOMPRESSIBLE = 0.49
@@ -70,9 +71,14 @@ class Material(_check.Strict):
     density: float
     """Initial density [kg/m^3]."""
 
+    thermal: Thermal | None = None
+    """How it conducts and stores heat."""
+
     def __post_init__(self) -> None:
         """Check every parameter against its range in the core's registry."""
         self._refuse_varying()
+        if self.thermal is not None and not isinstance(self.thermal, Thermal):
+            raise _check.wrong_type("thermal", self.thermal, "an mpm.Thermal or None")
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
@@ -120,6 +126,13 @@ class Material(_check.Strict):
                 "material.at(x=...) or at(particle=...)"
             )
         return float(value)
+
+    def _least_density(self) -> float:
+        """The density, or a lower bound of one that varies; of one that is a function there is none, and it is tiny."""
+        density: Any = self.density
+        if not isinstance(density, Varying):
+            return float(density)
+        return 1e-90 if callable(density.given) else float(density.given.min())
 
     @property
     def _varies(self) -> tuple[str, ...]:
@@ -534,6 +547,7 @@ def _ndim(value: Any) -> int:
 
 def field_values(material: Material) -> str:
     """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
-    named = [f.name for f in fields(cast(Any, material)) if not f.name.startswith("_")]
+    names = [f.name for f in fields(cast(Any, material)) if not f.name.startswith("_")]
+    named = [name for name in names if name != "thermal" or material.thermal is not None]
     values = {name: getattr(material, name) for name in named}
     return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from mpm.base import _check, advice
 from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.thermal import Thermal
 from mpm.materials.varying import is_varying
 
 
@@ -50,6 +51,8 @@ class VonMises(_Flowing, _Elastic):
         Kinematic hardening K [Pa], >= 0, default 0.
     viscosity : float, optional
         η [Pa s], >= 0, default 0: flow does not depend on its rate.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -67,6 +70,7 @@ class VonMises(_Flowing, _Elastic):
     hardening: float | Hardening = 0.0
     kinematic_hardening: float = 0.0
     viscosity: float = 0.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         given = self.hardening

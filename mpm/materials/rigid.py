@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mpm.base import _check
+from mpm.base import _check, advice
 from mpm.materials.laws import Material
 
 __all__ = ["Rigid"]
@@ -13,7 +13,7 @@ __all__ = ["Rigid"]
 HOLDS = ("separate", "slip", "bonded")  # in the order of the core
 
 
-@_check.strict_options
+@_check.strict_options(hints=advice.OF_RIGID)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rigid(Material):
     """A rigid body: it moves and turns as others push it, and it pushes them.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from mpm.base import _check
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.thermal import Thermal
 
 
 @_check.strict_options
@@ -34,6 +35,8 @@ class Ogden(Material):
         μ₂, μ₃ [Pa], default 0: no such term.
     alpha_2, alpha_3 : float, optional
         Their exponents, from −50 to 50, default 2; μₚ αₚ >= 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -51,6 +54,7 @@ class Ogden(Material):
     alpha_2: float = 2.0
     mu_3: float = 0.0
     alpha_3: float = 2.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -95,6 +99,8 @@ class FibreReinforced(_Elastic):
         k₂, >= 0, default 0.
     direction : array_like, shape (3,), optional
         Direction of the fibres at rest, of any length except 0; default (1, 0, 0).
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -110,6 +116,7 @@ class FibreReinforced(_Elastic):
     density: float
     k_2: float = 0.0
     direction: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

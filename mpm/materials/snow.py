@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.materials.inelastic import _Plastic, plastic
 from mpm.materials.laws import Material
+from mpm.materials.thermal import Thermal
 
 SNOW_PRESETS: dict[str, dict[str, float]] = {
     "reference": {},
@@ -55,6 +56,8 @@ class Snow(_Plastic):
     Jp_limits : (float, float) or None, optional
         Least and largest J_P, the one from 0 to 1, the other at least 1; default (0.6, 20). None: no limits, as in the
         paper; strongly compacted snow then stiffens until the time step is very small.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     See Also
     --------
@@ -76,6 +79,7 @@ class Snow(_Plastic):
     critical_stretch: float = 7.5e-3
     hardening: float = 10.0
     Jp_limits: tuple[float, float] | None = (0.6, 20.0)
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

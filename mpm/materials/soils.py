@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from mpm import _core
 from mpm.base import _check
 from mpm.materials.inelastic import _Flowing, _Plastic
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.thermal import Thermal
 
 CONES = ("compression", "extension", "plane-strain")
 
@@ -58,6 +59,8 @@ class Sand(_Plastic):
     cohesion : float, optional
         c [Pa], >= 0, default 0: shear strength without pressure, as in moist sand. Grains of a cohesive sand separate
         at the mean tension c cot φ, and cohere again when they meet.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -72,6 +75,7 @@ class Sand(_Plastic):
     density: float = 2200.0
     friction_angle_deg: float = 35.0
     cohesion: float = 0.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -104,6 +108,8 @@ class NACC(_Flowing, _Elastic):
         ξ, >= 0, default 1: the larger, the faster strength grows with compaction and falls with tearing.
     consolidation : float, optional
         α of new particles, from −10 to 10, default −0.01.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -120,6 +126,7 @@ class NACC(_Flowing, _Elastic):
     cohesion: float = 0.5
     hardening: float = 1.0
     consolidation: float = -0.01
+    thermal: Thermal | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -161,6 +168,8 @@ class DruckerPrager(_Flowing, _Elastic):
         σ_t [Pa], from 0 to c cot φ: the mean tension at which grains part. Default None: c cot φ.
     cone : str, optional
         ``"compression"`` (the default), ``"extension"`` or ``"plane-strain"``.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -178,6 +187,7 @@ class DruckerPrager(_Flowing, _Elastic):
     cohesion: float = 0.0
     tension: float | None = None
     cone: str = "compression"
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.cone, str) and self.cone == "plane-strain":
@@ -233,6 +243,8 @@ class MohrCoulomb(_Flowing, _Elastic):
         ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
     cohesion : float, optional
         c [Pa], >= 0, default 0.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -247,6 +259,7 @@ class MohrCoulomb(_Flowing, _Elastic):
     friction_angle_deg: float = 35.0
     dilation_angle_deg: float = 0.0
     cohesion: float = 0.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _refuse_no_friction(self.friction_angle_deg, self.cohesion, math.sqrt(3), "sqrt(3) times")
@@ -290,6 +303,8 @@ class CamClay(_Flowing):
         such as the ``confinement`` of `mpm.point.triaxial`. ``particles.yield_pressure`` begins with it.
     attraction : float, optional
         a [Pa], > 0, default 1000. The bulk modulus at rest is a/κ.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -307,6 +322,7 @@ class CamClay(_Flowing):
     critical_slope: float
     preconsolidation: float
     attraction: float = 1000.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -342,6 +358,8 @@ class MuI(_Flowing, _Elastic):
         d [m], > 0, default 0.53e-3.
     grain_density : float, optional
         ρ_s [kg/m³], > 0, default 2500: that of the grains themselves.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     References
     ----------
@@ -360,6 +378,7 @@ class MuI(_Flowing, _Elastic):
     I_0: float = 0.279
     grain_diameter: float = 0.53e-3
     grain_density: float = 2500.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

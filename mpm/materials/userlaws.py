@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -16,6 +16,7 @@ from mpm import _core
 from mpm.base import _check, fieldtable
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, registry
+from mpm.materials.thermal import Thermal
 
 __all__ = ["HistoryField", "UserLaw"]
 
@@ -225,6 +226,8 @@ class UserLaw(_Flowing):
         Whether the slope of the stress jumps somewhere, as that of fibres that bear only tension. Then ``dt="auto"``
         takes at most 0.4 of the bound instead of 0.6: below the bound, steps across a kink may gain energy.
         `mpm.testing.check_law` finds kinks. Default False.
+    thermal : mpm.Thermal, optional
+        It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
     Raises
     ------
@@ -258,6 +261,7 @@ class UserLaw(_Flowing):
     J_range: tuple[float, float] = (1e-3, 1e3)
     reference: str = ""
     kinked: bool = False
+    thermal: Thermal | None = field(default=None, repr=False)
     _dimensions: tuple[int, ...] = field(default=(), init=False, repr=False)
     _handle: Any = field(default=None, init=False, repr=False)
     _pointers: tuple[Any, ...] = field(default=(), init=False, repr=False)
@@ -394,7 +398,7 @@ class UserLaw(_Flowing):
 
     def _key(self) -> tuple[Any, ...]:
         numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range, self.kinked
-        return (self.name, *self._pointers, *numbers, self.history, self.reference)
+        return (self.name, *self._pointers, *numbers, self.history, self.reference, self.thermal)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, UserLaw) else NotImplemented
@@ -426,6 +430,7 @@ class UserLaw(_Flowing):
             "J_range": list(self.J_range),
             "reference": self.reference,
             "kinked": self.kinked,
+            **({"thermal": asdict(self.thermal)} if self.thermal else {}),
         }
 
     @classmethod
@@ -445,6 +450,7 @@ class UserLaw(_Flowing):
             J_range=tree["J_range"],
             reference=tree["reference"],
             kinked=tree.get("kinked", False),
+            thermal=Thermal(**tree["thermal"]) if "thermal" in tree else None,
         )
 
 

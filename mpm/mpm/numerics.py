@@ -16,7 +16,7 @@ from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
 from mpm.mpm import citations
-from mpm.scene import walls
+from mpm.scene import heat, walls
 from mpm.scene.contacts import refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
@@ -231,6 +231,7 @@ class Numerics(Leaving):
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
+        chosen._refuse_heat(scene)
         if chosen.is_implicit:
             refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
         if any(material._row["rigid"] for material in scene._filling):
@@ -292,6 +293,18 @@ class Numerics(Leaving):
             raise ValueError(
                 f"{which}: kernel = 'linear' reaches one cell, within which gaps between bodies cannot be told; use "
                 "'quadratic' or 'cubic', or leave the contact out"
+            )
+
+    def _refuse_heat(self, scene: Scene) -> None:
+        heat.refuse_walls(scene, self.cells)
+        if not heat.conducts(scene):
+            return
+        for name, material in heat.named(scene):
+            heat.refuse_thermal(material, name, True)
+        if self.kernel == "linear":
+            raise ValueError(
+                "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "
+                "or leave thermal= out"
             )
 
     @property
@@ -376,13 +389,27 @@ def new_core(
         "c_keep": 1 - chosen.c_damping,
         "load": load,
         "contact": scene._touches,
+        "heat": heat.conducts(scene),
     }
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()
     core = _core.Simulation(**arguments)
     if scene._touches:
         _set_contacts(core, scene)
+    for face, (what, value) in heat.heated_faces(scene).items():
+        core.set_heat_wall([*scene.walls].index(face), what, value)
     return core
+
+
+def add_material(core: _core.Simulation, material: Material, layer: int) -> int:
+    """Register a material of a layer with the core."""
+    index = core.add_material(*material._core_arguments)
+    if layer:
+        core.set_layer(index, layer)
+    if (thermal := material.thermal) is not None:
+        density = material._least_density()
+        core.set_thermal(index, thermal.conductivity, thermal.specific_heat, thermal.temperature, density)
+    return index
 
 
 def _set_contacts(core: _core.Simulation, scene: Scene) -> None:

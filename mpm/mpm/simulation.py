@@ -26,8 +26,8 @@ from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, w
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.scene import heat, walls
 from mpm.scene import scene as _scene
-from mpm.scene import walls
 from mpm.scene.colliders import (
     Prepared,
     counts_inside,
@@ -398,6 +398,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
         bodies.refuse_material(sampled.body, self._numerics)
+        heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
@@ -497,9 +498,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         index = self._vacant(material) if rigid else self._indices.get((material, layer))
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
-            index = self._indices[material, layer] = self._core.add_material(*material._core_arguments)
-            if layer:
-                self._core.set_layer(index, layer)
+            index = self._indices[material, layer] = numerics.add_material(self._core, material, layer)
             self._materials.append(material)
             self._layers.append(layer)
         return index

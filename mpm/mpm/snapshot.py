@@ -11,7 +11,7 @@ from mpm import _core
 from mpm.base import fieldtable
 from mpm.base.streamed import Array, Given, whole
 from mpm.materials.laws import Material
-from mpm.mpm.numerics import Numerics
+from mpm.mpm.numerics import Numerics, add_material
 from mpm.mpm.rigidforms import Form
 from mpm.scene.colliders import Prepared
 from mpm.scene.scene import Body, Scene
@@ -116,7 +116,9 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
     arrays = {name: whole(array) for name, array in arrays_of(core, dimension, dtype).items()}
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         clock = zip(names, arrays.pop(kind).tolist(), strict=True)
-        yield repr([(k, v) for k, v in clock if "impulse" not in k and "health" not in k]).encode()
+        yield repr(
+            [(k, v) for k, v in clock if "impulse" not in k and "health" not in k and k != "wall_heat"]
+        ).encode()
     for name in sorted(arrays.keys() - {"history", "books", "loads"}):
         yield name.encode()
         yield arrays[name].tobytes()
@@ -125,9 +127,7 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
 def fill(core: _core.Simulation, kept: Snapshot) -> None:
     """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
     for material, layer in zip(kept.materials, kept.layers, strict=True):
-        index = core.add_material(*material._core_arguments)
-        if layer:
-            core.set_layer(index, layer)
+        add_material(core, material, layer)
     for index, form in kept.forms.items():
         core.set_form(index, *form.arguments)
     for row in kept.fields:

@@ -53,13 +53,20 @@ class Wall:
     speeds : (float, float), optional, keyword
         Of the waves that an ``"absorbing"`` wall lets out, pressure and shear, c_p >= c_s >= 0 [m/s]. Default: those of
         the bodies at rest, which must then agree.
+    temperature : float, optional, keyword
+        Of the face [K], > 0, where bodies conduct heat (`mpm.Thermal`): the material has it on the face, to second
+        order in dx. Default None: the face is insulated. A body is heated from where it reaches nodes of the face,
+        within one and a half cells.
+    flux : float, optional, keyword
+        Of heat through the face into the material [W/m²], on the surface that is within a cell of the face; default 0.
 
     Raises
     ------
     ValueError
         Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
         ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
-        speeds with one other than ``"absorbing"``.
+        speeds with one other than ``"absorbing"``; a temperature that is not positive, or beside a flux; either of
+        them with ``"periodic"``, a flux with ``"mirror"``.
 
     References
     ----------
@@ -70,6 +77,8 @@ class Wall:
     friction: float = 0.0
     restitution: float = 0.0
     speeds: tuple[float, float] | None = None
+    temperature: float | None = None
+    flux: float = 0.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore_fields(self, state)
@@ -81,6 +90,8 @@ class Wall:
         friction: float = 0.0,
         restitution: float = 0.0,
         speeds: Sequence[float] | None = None,
+        temperature: float | None = None,
+        flux: float = 0.0,
     ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
@@ -90,12 +101,16 @@ class Wall:
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
         object.__setattr__(self, "speeds", _checked_speeds(speeds, contact))
+        object.__setattr__(self, "temperature", _checked_temperature(temperature, contact))
+        object.__setattr__(self, "flux", _checked_flux(flux, contact, temperature))
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         speeds = f", speeds={self.speeds!r}" if self.speeds else ""
-        return f"Wall({self.contact!r}{friction}{restitution}{speeds})"
+        temperature = f", temperature={self.temperature:g}" if self.temperature is not None else ""
+        flux = f", flux={self.flux:g}" if self.flux else ""
+        return f"Wall({self.contact!r}{friction}{restitution}{speeds}{temperature}{flux})"
 
 
 def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
@@ -110,6 +125,26 @@ def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
             f"speeds = ({pressure:g}, {shear:g}): must be c_p >= c_s >= 0 [m/s], and c_p <= {FASTEST:g}"
         )
     return pressure, shear
+
+
+def _checked_temperature(given: object, contact: str) -> float | None:
+    """The temperature of a wall with a contact; raises TypeError, ValueError."""
+    if given is None:
+        return None
+    found = _check.number("temperature", given, low=0, low_open=True, unit="K")
+    if contact == "periodic":
+        raise ValueError(f"temperature = {found:g}: nothing ends at a {contact!r} wall; must be None")
+    return found
+
+
+def _checked_flux(given: object, contact: str, temperature: object) -> float:
+    """The flux of heat through a wall; raises TypeError, ValueError."""
+    found = _check.number("flux", given)
+    if found and contact in ("periodic", "mirror"):
+        raise ValueError(f"flux = {found:g}: no heat comes in through a {contact!r} wall; must be 0")
+    if found and temperature is not None:
+        raise ValueError(f"flux = {found:g}: a wall with a temperature finds its own; must be 0")
+    return found
 
 
 def restore_fields(thing: Any, state: Sequence[Any]) -> None:

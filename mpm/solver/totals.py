@@ -31,6 +31,7 @@ UNITS = {
     "heat": "J",
     "body_impulse": "N s",
     "wall_impulse": "N s",
+    "wall_heat": "J",
     "friction_work": "J",
     "impact_work": "J",
     "joint_work": "J",
@@ -70,7 +71,8 @@ class Totals:
         Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
         `mpm.Simulation`).
     heat : float or None
-        Σ V ρc (T − T_initial) of laws with a temperature [J]; None likewise.
+        Σ m c T where bodies conduct heat (`mpm.Thermal`); else, with ``dissipation=True``, Σ V ρc (T − T_initial) of
+        laws with a temperature [J].
 
     Notes
     -----
@@ -153,6 +155,7 @@ def read(core: Core) -> Totals:
     """The totals of the core's current state."""
     values = core.totals()
     plastic, viscous, heat = values.get("dissipation") or (None, None, None)
+    conducted = values.get("heat")
     spin = np.atleast_1d(np.array(values["angular_momentum"], dtype=np.float64))
     return Totals(
         time=float(values["time"]),
@@ -165,7 +168,7 @@ def read(core: Core) -> Totals:
         gravitational=float(values["gravitational"]),
         plastic_dissipation=plastic,
         viscous_dissipation=viscous,
-        heat=heat,
+        heat=heat if conducted is None else conducted,
     )
 
 
@@ -208,6 +211,8 @@ class History(Mapping[str, FloatArray]):
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
+    Where bodies conduct heat (`mpm.Thermal`) there are ``heat`` and ``wall_heat`` [J], which walls have given since the
+    entry before: heat_{k+1} − heat_k = wall_heat, as long as no particle comes or goes.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

@@ -27,6 +27,8 @@ int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held 
                                       double tolerance);
 void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
 void MPM_KERNEL(hold_nodes_mark)(const mpm_hold_pass *pass, ptrdiff_t block);
+void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t block);
+void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(exchange_write_out)(const mpm_exchange *exchange);
 void MPM_KERNEL(exchange_inspect)(mpm_exchange *exchange);
 void MPM_KERNEL(exchange_read_in)(mpm_exchange *exchange);
@@ -58,6 +60,8 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .held_revise = MPM_KERNEL(held_nodes_revise),
     .held_enter = MPM_KERNEL(held_nodes_enter),
     .hold_mark = MPM_KERNEL(hold_nodes_mark),
+    .heat_block = MPM_KERNEL(heat_nodes_block),
+    .heat_fold = MPM_KERNEL(heat_nodes_fold),
     .locate = MPM_KERNEL(exchange_locate),
     .write_out = MPM_KERNEL(exchange_write_out),
     .inspect = MPM_KERNEL(exchange_inspect),

@@ -262,6 +262,7 @@ INLINE wide stencil_sum(const struct stencil *s, int which, int component)
 /* One quantity that particles bring to the grid, one particle per lane: w (Q + A k) + G h grad w at a node. */
 struct deposit {
     wide Q[DIM], mass;
+    wide third; /* 2-D: the third real of a node, of scalars */
     wide A[DIM][DIM], G[DIM][DIM]; /* [axis][component] */
     bool by_offset, by_slope;      /* whether A and G take part */
 };
@@ -444,7 +445,8 @@ INLINE void put_vec4s(struct stencil *s, int n, const struct deposit *deposit)
     const wide zero = wide_set(0);
     UNROLL for (int k = 0; k < SUMS; k++) {
         const wide *of = k == 0 ? deposit->Q : k <= DIM ? deposit->A[k - 1] : deposit->G[k - 1 - DIM];
-        const wide component[4] = {of[0], of[1], DIM == 3 ? of[DIM - 1] : zero, k == 0 ? deposit->mass : zero};
+        const wide third = DIM == 3 ? of[DIM - 1] : k == 0 ? deposit->third : zero;
+        const wide component[4] = {of[0], of[1], third, k == 0 ? deposit->mass : zero};
         if (is_wanted(k, parts_of(deposit)))
             vec4s_store(&s->sums[n * SUMS + k][0][0], component);
     }

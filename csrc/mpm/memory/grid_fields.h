@@ -27,8 +27,8 @@ typedef struct mpm_fold_rule {
  *          MPM_GRID_NONE where no sweep scatters it. Copies are added in the order of tasks.
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
- *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?) and `dim`,
- *          which mpm/describe.c evaluates
+ *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?), `heat`
+ *          (is it conducted?), `flux` (through a face?) and `dim`, which mpm/describe.c evaluates
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -64,6 +64,12 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_MOMENTS_1, MPM_FOLD(1, 2, 4, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
     X(MPM_GRID_MOMENTS_2, MPM_FOLD(0, 0, 0, 5), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
     X(MPM_GRID_MOMENTS_3, MPM_FOLD(6, 0, 0, 0), false, MPM_GRID_MOMENTS_3, MPM_GRID_MOMENTS_3, contact && dim == 3) \
+    /* conduction of heat (kernels/heat.c), whose images are those of heat_nodes.c: sums {C T, B S, B, C}; temperatures
+     * {T, pull + dT, T', S}; heat that has come {Q}; sums of V grad w, which a flux through faces needs */ \
+    X(MPM_GRID_HEAT, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
+    X(MPM_GRID_TEMPERATURE, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat) \
+    X(MPM_GRID_HEAT_FLOW, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
+    X(MPM_GRID_HEAT_AREAS, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat && flux) \
     MPM_MORE_GRID_FIELDS(X)
 
 /* A test adds rows. */

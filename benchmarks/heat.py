@@ -1,0 +1,230 @@
+"""Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
+
+    python benchmarks/heat.py [rod|given|gauss|flux|conserve|spin|speed ...]
+
+`docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
+single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
+"""
+
+import argparse
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import mpm
+from mpm.shapes import Ball, Box
+
+Array = npt.NDArray[np.float64]
+Row = tuple[str, float, float, float]  # what, measured, from, to
+BASE, RISE = 300.0, 100.0  # [K]
+SHARE = 0.1  # of dx²/alpha: the time step
+
+
+def conductor(
+    k: float = 1.0, c: float = 1.0, E: float = 1.0, density: float = 1.0
+) -> mpm.materials.NeoHookean:
+    """A soft body, so that its waves do not bound the time step."""
+    return mpm.materials.NeoHookean(E=E, nu=0.0, density=density, thermal=mpm.Thermal(k, c, BASE))
+
+
+def rod(
+    n: int, end: float, args: argparse.Namespace, walls: dict[str, Any] | None = None, **options: Any
+) -> mpm.Simulation:
+    """A rod of unit length and n cells along x, of four cells across, and its time step such that `end` is hit."""
+    dx = 1 / n
+    size = (1.0, *[4 * dx] * (args.dim - 1))
+    scene = mpm.Scene((0,) * args.dim, size, walls=walls or {})
+    scene.add(Box((0,) * args.dim, size), conductor())
+    steps = math.ceil(end / (SHARE * dx * dx) - 1e-9)
+    return mpm.Simulation(scene, dx=dx, dt=end / steps, dtype=args.dtype, kernel=args.kernel, **options)
+
+
+def error_of(sim: mpm.Simulation, shape: Array, amplitude: float) -> float:
+    """The largest error over the amplitude, where the temperature is to be this share of `RISE` times a shape."""
+    found = (np.asarray(sim.particles.temperature).astype(float) - BASE) / RISE
+    return float(np.abs(found - shape * amplitude).max() / amplitude)
+
+
+def orders(errors: list[float]) -> list[float]:
+    return [math.log2(a / b) for a, b in itertools.pairwise(errors)]
+
+
+def report(name: str, errors: list[float], least: float) -> Iterator[Row]:
+    shown = " ".join(f"{error:.5f}" for error in errors)
+    for number, order in enumerate(orders(errors)):
+        yield f"{name}: errors {shown}, order {number + 1}", order, least, 4.0
+
+
+def rods(args: argparse.Namespace) -> Iterator[Row]:
+    """cos(pi x) exp(-pi² t) between insulated ends."""
+    end, errors = 0.05, []
+    for n in (10, 20, 40):
+        sim = rod(n, end, args)
+        x = np.asarray(sim.particles.x)[:, 0].astype(float)
+        sim.particles.temperature[:] = BASE + RISE * np.cos(np.pi * x)
+        sim.run(end)
+        errors.append(error_of(sim, np.cos(np.pi * x), math.exp(-(np.pi**2) * end)))
+    yield from report("insulated rod", errors, 1.8 if args.dtype == "float32" else 1.9)
+
+
+def given(args: argparse.Namespace) -> Iterator[Row]:
+    """sin(pi x) exp(-pi² t) between ends of given temperature."""
+    end, errors = 0.05, []
+    for n in (10, 20, 40):
+        wall = mpm.Wall("slip", temperature=BASE)
+        sim = rod(n, end, args, {"x": wall})
+        x = np.asarray(sim.particles.x)[:, 0].astype(float)
+        sim.particles.temperature[:] = BASE + RISE * np.sin(np.pi * x)
+        sim.run(end)
+        errors.append(error_of(sim, np.sin(np.pi * x), math.exp(-(np.pi**2) * end)))
+        gained = np.diff(sim.history["heat"]) - sim.history["wall_heat"][1:]
+    yield from report("given temperatures", errors, 1.8 if args.dtype == "float32" else 1.9)
+    small = 1e-5 if args.dtype == "float32" else 1e-12
+    yield "given temperatures: heat - wall_heat", abs(float(gained.sum())) / BASE, 0.0, small
+
+
+def gauss(args: argparse.Namespace) -> Iterator[Row]:
+    """A Gaussian that spreads in a square (in 3-D: of four cells' depth), on the lattice and on jittered particles."""
+    start = 0.004
+    for sampling, least in (("lattice", 1.6), ("stratified", 0.7)):
+        errors = []
+        for n in (16, 32, 64):
+            dx = 1 / n
+            size = (1.0, 1.0, 4 * dx)[: args.dim]
+            scene = mpm.Scene((0,) * args.dim, size)
+            scene.add(Box((0,) * args.dim, size), conductor())
+            steps = math.ceil(start / (SHARE * dx * dx) - 1e-9)
+            sim = mpm.Simulation(
+                scene, dx=dx, dt=start / steps, sampling=sampling, dtype=args.dtype, kernel=args.kernel
+            )
+            x = np.asarray(sim.particles.x)[:, :2].astype(float)
+
+            square = ((x - 0.5) ** 2).sum(1)
+            sim.particles.temperature[:] = BASE + RISE * np.exp(-square / (4 * start))
+            sim.run(start)
+            errors.append(error_of(sim, np.exp(-square / (8 * start)), 0.5))
+        yield from report(f"Gaussian, {sampling}", errors, least)
+
+
+def flux(args: argparse.Namespace) -> Iterator[Row]:
+    """A half-space that a flux heats; the exact solution by the complementary error function."""
+    end, q = 0.02, 2.0 * RISE
+    errors = []
+    for n in (20, 40):
+        sim = rod(n, end, args, {"x-": mpm.Wall("slip", flux=q)})
+        x = np.asarray(sim.particles.x)[:, 0].astype(float)
+        sim.run(end)
+        root = math.sqrt(end)
+        exact = q * np.array(
+            [
+                2 * root / math.sqrt(math.pi) * math.exp(-((X / 2 / root) ** 2)) - X * math.erfc(X / 2 / root)
+                for X in x
+            ]
+        )
+        errors.append(error_of(sim, exact / exact.max(), float(exact.max()) / RISE))
+        area = (4 / n) ** (args.dim - 1)
+        heat, wall = sim.history["heat"], sim.history["wall_heat"]
+        small = 1e-6 if args.dtype == "float32" else 1e-12
+        yield f"flux, N = {n}: heat in / exact - 1", abs(wall.sum() / (q * area * end) - 1), 0.0, small
+        yield (
+            f"flux, N = {n}: (heat - wall_heat) / heat",
+            abs(heat[-1] - heat[0] - wall.sum()) / heat[0],
+            0.0,
+            1e-6 if args.dtype == "float32" else 1e-12,
+        )
+    yield (
+        f"flux: error at N = 20 over that at N = 40 ({errors[0]:.5f}, {errors[1]:.5f})",
+        errors[0] / errors[1],
+        3,
+        9,
+    )
+
+
+def conserve(args: argparse.Namespace) -> Iterator[Row]:
+    """Random temperatures in bouncing balls of two materials."""
+    d = args.dim
+    scene = mpm.Scene((0,) * d, (1,) * d, gravity=(0,) * (d - 1) + (-9.81,), walls="separate")
+    scene.add(Ball((0.35,) * d, 0.15), conductor(k=4e-3, c=2.0, E=1e3), velocity=(1,) * d)
+    scene.add(Ball((0.7,) * d, 0.15), conductor(k=1e-3, E=1e3), velocity=(-1,) * d)
+    sim = mpm.Simulation(scene, dx=1 / 32, dtype=args.dtype, kernel=args.kernel)
+    rng = np.random.default_rng(1)
+    sim.particles.temperature[:] = rng.uniform(250, 350, len(sim.particles))
+    spread = np.ptp(np.asarray(sim.particles.temperature))
+    sim.run(0.5)
+    heat, T = sim.history["heat"], np.asarray(sim.particles.temperature)
+    small = 1e-5 if args.dtype == "float32" else 1e-12
+    yield f"bouncing balls, {sim.steps} steps: drift of heat", abs(heat[-1] / heat[0] - 1), 0.0, small
+    yield "bouncing balls: range of temperatures over that at the start", np.ptp(T) / spread, 0.0, 1.0
+
+
+def spin(args: argparse.Namespace) -> Iterator[Row]:
+    """A hot spot in a spinning disc without conduction."""
+    d = args.dim
+    scene = mpm.Scene((0,) * d, (1,) * d)
+    omega = 2 * np.pi if d == 2 else (0, 0, 2 * np.pi)
+    scene.add(Ball((0.5,) * d, 0.3), conductor(k=0.0, E=1e4), angular_velocity=omega)
+    sim = mpm.Simulation(scene, dx=1 / 24, dtype=args.dtype, kernel=args.kernel)
+    x = np.asarray(sim.particles.x).astype(float)
+    T = BASE + 100 * np.exp(-((x - 0.5 - 0.1) ** 2).sum(1) / 0.005)
+    sim.particles.temperature[:] = T
+    before = np.asarray(sim.particles.temperature).copy()
+    sim.run(1.0 if d == 2 else 0.2)
+    changed = np.abs(np.asarray(sim.particles.temperature) - before).max()
+    yield f"spinning hot spot, k = 0, {sim.steps} steps: change of any temperature", float(changed), 0.0, 0.0
+
+
+def speed(args: argparse.Namespace) -> Iterator[Row]:
+    """Steps per second with conduction in every step, and with it where it is due, over those without."""
+    d, dx = args.dim, 1 / 128 if args.dim == 2 else 1 / 40
+
+    def rate(k: float | None) -> float:
+        body = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000)
+        if k is not None:
+            body = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000, thermal=mpm.Thermal(k, 1.0))
+        scene = mpm.Scene((0,) * d, (1,) * d)
+        scene.add(Box((0.1,) * d, (0.9,) * d), body)
+        sim = mpm.Simulation(
+            scene, dx=dx, dt=1e-4, threads=1, dtype=args.dtype, kernel=args.kernel, history=0
+        )
+        sim.step(5)
+        began = time.perf_counter()
+        sim.step(20)
+        return 20 / (time.perf_counter() - began)
+
+    plain = max(rate(None) for _ in range(3))
+    every = max(rate(0.1 * dx * dx / 1e-4 * 1000) for _ in range(3))
+    tenth = max(rate(0.0021 * dx * dx / 1e-4 * 1000) for _ in range(3))
+    yield "speed, conduction in every step", every / plain, 0.2, 1.1
+    yield "speed, conduction in every tenth step", tenth / plain, 0.6, 1.1
+
+
+CASES = {
+    "rod": rods, "given": given, "gauss": gauss, "flux": flux, "conserve": conserve, "spin": spin, "speed": speed,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", choices=[[], *CASES], default=[])
+    parser.add_argument("--dim", type=int, choices=(2, 3), default=2)
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    parser.add_argument("--kernel", choices=("quadratic", "cubic"), default="quadratic")
+    args = parser.parse_args()
+    failed = False
+    for name in args.cases or CASES:
+        for what, measured, low, high in CASES[name](args):
+            good = low <= measured <= high
+            failed |= not good
+            print(f"{'ok  ' if good else 'FAIL'} {what}: {measured:.4g} ({low:g} to {high:g})", flush=True)
+    raise SystemExit(failed)
+
+
+if __name__ == "__main__":
+    main()
