@@ -36,6 +36,9 @@ mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count)
     const ptrdiff_t lanes = particles->lanes, tiles = (count + lanes - 1) / lanes;
     if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count)
         return MPM_TOO_LARGE;
+    /* Groups may have up to `lanes` times as many slots as particles, and an int32_t names a slot. */
+    if (particles->tiles + tiles > INT32_MAX / lanes)
+        return MPM_TOO_LARGE;
     mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count);
     if (!status && (size_t)(particles->tiles + tiles) > particles->capacity)
         status = mpm_particles_reserve(particles, (size_t)(tiles + (particles->tiles + tiles) / 16));

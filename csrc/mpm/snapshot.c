@@ -274,17 +274,31 @@ static bool is_group(const mpm_simulation *simulation, const mpm_group *group)
     return true;
 }
 
+/* The order of old checkpoints: x, y, z, material. */
+static int compare_axes(const int32_t a[4], const int32_t b[4])
+{
+    for (int k = 0; k < 4; k++)
+        if (a[k] != b[k])
+            return a[k] < b[k] ? -1 : 1;
+    return 0;
+}
+
+/* Groups follow each other along the curve of the blocks; in old checkpoints, along the axes. Either order shows that
+ * no two are the same. The next binning sorts them along the curve. */
 static bool are_groups(const mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     size_t particles = 0;
+    bool along_curve = true, along_axes = true;
     for (size_t g = 0; g < snapshot->groups; g++) {
         const int32_t *entry = snapshot->group + g * MPM_SNAPSHOT_GROUP; /* begins as a key: block, material */
         const mpm_group group = group_of(entry);
-        if (!is_group(simulation, &group) || (g && mpm_block_map_compare(entry - MPM_SNAPSHOT_GROUP, entry) >= 0))
+        if (!is_group(simulation, &group))
             return false;
+        along_curve = along_curve && (!g || mpm_block_map_compare(entry - MPM_SNAPSHOT_GROUP, entry) < 0);
+        along_axes = along_axes && (!g || compare_axes(entry - MPM_SNAPSHOT_GROUP, entry) < 0);
         particles += (size_t)group.count;
     }
-    return particles == snapshot->particles;
+    return particles == snapshot->particles && (along_curve || along_axes);
 }
 
 static const double ROUNDING = 1e-4; /* of positions in cells, at most */
@@ -501,6 +515,8 @@ static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snap
         group->tiles = (group->count - 1) / lanes + 1;
         particles->tiles += group->tiles;
     }
+    if (particles->tiles > INT32_MAX / particles->lanes) /* as in binning */
+        return MPM_TOO_LARGE;
     particles->group_count = snapshot->groups;
     particles->count = (ptrdiff_t)snapshot->particles;
     if (mpm_particles_allocate(particles, (size_t)particles->tiles))

@@ -493,6 +493,10 @@ static void arguments_are_checked(void)
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, none, one, 0) == MPM_BAD_ARGUMENT);
     assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, none, 0) == MPM_BAD_ARGUMENT);
     assert(!mpm_simulation_add(s, 0, none, none, NULL, NULL, none, none, 0) && s->store.count == 0);
+    /* sparse groups leave no number for the slots of more particles */
+    s->particles.tiles = INT32_MAX / s->particles.lanes;
+    assert(mpm_simulation_add(s, 1, one, one, NULL, NULL, one, one, 0) == MPM_TOO_LARGE && s->store.count == 0);
+    s->particles.tiles = 0;
 
     mpm_view *view;
     const int fields = s->store.fields.count;

@@ -123,22 +123,8 @@ static const real *find_node(const mpm_grid *grid, mpm_grid_field field, const i
         block[a] = (int32_t)((at[a] - inside) / BLOCK_SIDE);
         node = node * BLOCK_SIDE + (int)inside;
     }
-    size_t low = 0, high = grid->block_count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const mpm_node_block *there = &grid->blocks[middle];
-        int order = 0;
-        for (int a = 0; a < 3 && !order; a++)
-            order = (there->block[a] > block[a]) - (there->block[a] < block[a]);
-        order = order ? order : (there->layer > layer) - (there->layer < layer);
-        if (!order)
-            return field_nodes(grid, field, (ptrdiff_t)middle) + 4 * node;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const int32_t found = mpm_grid_find(grid, block, layer);
+    return found < 0 ? NULL : field_nodes(grid, field, found) + 4 * node;
 }
 
 static bool is_block_near(const mpm_heat_pass *pass, const mpm_node_block *block)

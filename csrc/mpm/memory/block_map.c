@@ -68,12 +68,18 @@ mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int 
     return key;
 }
 
+/* The curve interleaves the bits of the coordinates, so the axis whose coordinates differ in the highest bit decides,
+ * and of two such axes the first. Negative coordinates come before the others. */
 int mpm_block_map_compare_blocks(const int32_t a[3], const int32_t b[3])
 {
-    for (int k = 0; k < 3; k++)
-        if (a[k] != b[k])
-            return a[k] < b[k] ? -1 : 1;
-    return 0;
+    uint32_t most = 0;
+    int axis = -1;
+    for (int k = 0; k < 3; k++) {
+        const uint32_t differs = (uint32_t)a[k] ^ (uint32_t)b[k];
+        if (most < differs && most < (most ^ differs)) /* the highest bit of `differs` is higher */
+            most = differs, axis = k;
+    }
+    return axis < 0 ? 0 : a[axis] < b[axis] ? -1 : 1;
 }
 
 int mpm_block_map_compare(const void *a, const void *b)

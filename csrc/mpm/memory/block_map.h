@@ -30,7 +30,8 @@ int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key);
 /** The key of neighbour `k` of a block: offsets of -1, 0 or 1 along every axis, x slowest. */
 mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k);
 
-/** Lexicographic order of blocks: x, y, z; and of keys: block, then kind. */
+/** The order of blocks along Morton's Z-curve (Morton 1966): blocks that follow each other are near each other along
+ *  all axes, so that a range of them has a small surface. Of keys: block, then kind. */
 int mpm_block_map_compare_blocks(const int32_t a[3], const int32_t b[3]);
 int mpm_block_map_compare(const void *a, const void *b);
 

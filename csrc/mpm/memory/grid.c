@@ -8,8 +8,7 @@
 
 enum {
     PARTICLES_PER_TASK = 8192, /* small enough to share out, large enough that private copies are cheap */
-    LEAST_TASKS = 2,
-    MOST_TASKS = 1024
+    LEAST_TASKS = 2
 };
 
 /* The offset of neighbour `k` along `axis`: -1, 0 or 1. x is slowest. */
@@ -52,7 +51,7 @@ static mpm_status add_images(mpm_block_map *map, const mpm_symmetry symmetry[3],
     return MPM_OK;
 }
 
-/* Finds the touched blocks, sorted by coordinates and layer, and writes their indices into the groups. */
+/* Finds the touched blocks, sorted along the curve and by layer, and writes their indices into the groups. */
 static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
                               const mpm_symmetry symmetry[3], int dim)
 {
@@ -112,7 +111,7 @@ static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, cons
     ptrdiff_t tasks = (particles + PARTICLES_PER_TASK - 1) / PARTICLES_PER_TASK;
     if (tasks > LEAST_TASKS) /* a multiple, so that two or four threads share the work evenly */
         tasks = (tasks + 3) / 4 * 4;
-    tasks = tasks < LEAST_TASKS ? LEAST_TASKS : tasks > MOST_TASKS ? MOST_TASKS : tasks;
+    tasks = tasks < LEAST_TASKS ? LEAST_TASKS : tasks;
     grid->task_count = (size_t)tasks;
     grid->task_group = mpm_memory_new(allocator, (size_t)tasks + 1, sizeof *grid->task_group);
     grid->task_copy = mpm_memory_new(allocator, (size_t)tasks + 1, sizeof *grid->task_copy);
@@ -351,10 +350,18 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
     return status;
 }
 
-static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
+static int compare_blocks(const void *first, const void *second)
 {
+    const mpm_node_block *a = first, *b = second;
     const int order = mpm_block_map_compare_blocks(a->block, b->block);
     return order ? order : (a->layer > b->layer) - (a->layer < b->layer);
+}
+
+int32_t mpm_grid_find(const mpm_grid *grid, const int32_t block[3], int32_t layer)
+{
+    const mpm_node_block key = {.block = {block[0], block[1], block[2]}, .layer = layer};
+    const mpm_node_block *found = bsearch(&key, grid->blocks, grid->block_count, sizeof key, compare_blocks);
+    return found ? (int32_t)(found - grid->blocks) : -1;
 }
 
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)

@@ -30,7 +30,7 @@ typedef struct mpm_place {
 typedef struct mpm_grid {
     size_t block_count, copy_count, task_count, place_count;
     size_t shared_copy_count, pair_count;
-    mpm_node_block *blocks;     /* sorted by coordinates, then by layer */
+    mpm_node_block *blocks;     /* sorted along the curve (block_map.h), then by layer */
     mpm_place *places;
     int32_t *copy_list;
     int32_t *task_group;        /* task t works on groups task_group[t] .. task_group[t + 1] */
@@ -56,6 +56,9 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
 
 /** Copies node velocities from the `older` grid, which has every node that particles touch, in its layer. */
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);
+
+/** The index of the block of a layer at these coordinates; -1: it is not in the grid. */
+int32_t mpm_grid_find(const mpm_grid *grid, const int32_t block[3], int32_t layer);
 
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, mpm_device *device);
