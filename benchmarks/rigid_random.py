@@ -21,7 +21,7 @@ import numpy as np
 import mpm
 from mpm.shapes import Ball, Box, HalfSpace, Polygon, Shape
 
-RISE = 5e-6  # of the largest energy above the floor, in a step
+RISE = 1e-6  # of the largest energy above the floor, in a step
 OUT = 0.0  # of particles beyond a wall [cells]
 BOOKS = {"float64": 1e-10, "float32": 1e-4}  # of the largest momentum
 

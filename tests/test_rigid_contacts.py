@@ -386,6 +386,51 @@ def test_no_step_of_a_crowd_adds_energy(dim, e, friction):
     assert energy[-1] < 0.99 * energy[0]
 
 
+@pytest.mark.parametrize("seed", [11, 22])
+def test_no_step_of_a_box_that_tumbles_adds_energy(seed):
+    """Friction holds corners whose velocity changes within the step."""
+    rng = np.random.default_rng(seed)
+    walls = mpm.Wall("separate", friction=0.8)
+    scene = mpm.Scene([0] * 3, [1] * 3, gravity=(0, 0, -10), walls=walls)
+    half = rng.uniform(0.1, 0.2, 3)
+    box = Box(-half, half).rotate(rng.uniform(0, 6), axis=rng.normal(size=3)).translate((0.5, 0.5, 0.4))
+    scene.add(box, STONE, velocity=rng.normal(size=3), angular_velocity=5 * rng.normal(size=3))
+    sim = mpm.Simulation(scene, dx=1 / 8)
+    sim.run(0.6)
+    energy = sim.history["energy"]
+    assert np.diff(energy).max() < 1e-6 * energy.max()  # 1e-8
+
+
+def test_a_ball_beside_an_edge_is_pushed_off_sideways():
+    """The place where it touches lies in the box, nearer to another side of it."""
+    scene = mpm.Scene((0, 0), (4, 4), walls="separate")
+    scene.add(Box((1, 1), (2, 2)), STONE, name="box")
+    smooth = mpm.materials.Rigid(density=1000)
+    scene.add(Ball((2.25, 1.998), 0.255), smooth, angular_velocity=20, name="ball")
+    sim = mpm.Simulation(scene, dx=H, dt=1e-3)
+    sim.step(30)
+    ball = sim.rigid("ball")
+    assert ball.position[0] - sim.rigid("box").position[0] > 0.754  # 0.755
+    assert ball.position[1] == pytest.approx(1.998, abs=2e-3 * H)  # 8e-4 H: a corner of the box touches, too
+    assert ball.spin == pytest.approx(20, rel=2e-3)  # 8e-4
+
+
+def test_the_automatic_step_follows_an_impact_at_once():
+    """A heavy ball gives a light one twice its velocity."""
+    scene = mpm.Scene((0, 0), (4, 2))
+    for c, density, speed in ((1.0, 1e5, 3.0), (2.0, 100.0, 0.0)):
+        ball = mpm.materials.Rigid(density=density, restitution=1)
+        scene.add(Ball((c, 1), 0.3), ball, velocity=(speed, 0))
+    sim = mpm.Simulation(scene, dx=H)
+    way = []
+    while sim.time < 0.3:
+        speed = np.abs(sim.particles.v).max()
+        sim.step(1)
+        way.append(speed * sim.history["dt"][-1])
+    assert speed == pytest.approx(6, rel=2e-3)
+    assert max(way) < 0.251 * H  # 0.2
+
+
 def test_a_body_flies_on_a_parabola():
     """With automatic steps, whose lengths differ."""
     scene = mpm.Scene((0, 0), (20, 8), gravity=(0, -G))

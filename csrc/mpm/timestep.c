@@ -22,8 +22,9 @@
 #include "run/march.h"
 
 /* Of the automatic step with rigid bodies, for the accuracy of their contacts: their motion [cells], and dt/sqrt(h/g).
- */
-static const double RIGID_MOTION = 0.2, RIGID_FALL = 0.1;
+ * An impact may multiply the motion; a step that was planned before, and would move them by more than RIGID_MOST, is
+ * planned anew. */
+static const double RIGID_MOTION = 0.2, RIGID_MOST = 0.25, RIGID_FALL = 0.1;
 
 static double gravity_size(const mpm_settings *settings)
 {
@@ -144,7 +145,10 @@ bool mpm_timestep_revise(mpm_simulation *simulation)
 {
     if (simulation->settings.dt > 0)
         return false;
-    if (simulation->run.natural_dt > 0 && simulation->run.natural_dt <= bound_of(simulation).dt)
+    double most = bound_of(simulation).dt;
+    if (simulation->has_rigid)
+        most = fmin(most, RIGID_MOST * simulation->settings.dx / simulation->measure.speed);
+    if (simulation->run.natural_dt > 0 && simulation->run.natural_dt <= most)
         return false;
     simulation->run.natural_dt = automatic_dt(simulation);
     return true;

@@ -6,9 +6,8 @@
 
 #include "rigid/rows.h"
 
-static const double LIFT = 1e-7; /* of the energy of a body, by which a push may lift it without other cause */
-static const double FARTHEST = 0.2; /* that a push moves a body in a step [cells] */
-static const double DEEP = 0.1;  /* what has been passed that deep is pushed in any case [cells] */
+static const double LITTLE = 1e-7; /* of the energy of a body: a step may add that much */
+static const double FARTHEST = 0.3; /* that a push moves a body in a step [cells] */
 
 void mpm_energy_find_islands(mpm_rigid_world *world)
 {
@@ -74,23 +73,38 @@ double mpm_energy_share(const double work[3])
     return fmax(0, fmin(share, 1));
 }
 
-/* By how much the contacts of an island may lift it; infinite: by any. */
+/* What a step may add to the energy of an island, in work[1]; infinite where nodes take part in it. */
 static void find_limits(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
 {
     const double g = sqrt(mpm_dot3(world->gravity, world->gravity)), h = world->boundary->dx;
     for (size_t b = 0; b < world->bodies; b++)
-        world->body[b].work[1] = world->body[b].rows ? INFINITY : 0;
+        world->body[b].work[1] = 0;
     for (size_t b = 0; b < world->bodies; b++) {
         const mpm_rigid_state *body = &world->body[b];
-        world->body[body->island].work[1] +=
-            body->rows ? INFINITY : LIFT * body->mass * (0.5 * mpm_dot3(body->begin, body->begin) + g * h);
+        world->body[body->island].work[1] += LITTLE * body->mass * (0.5 * mpm_dot3(body->begin, body->begin) + g * h);
     }
-    for (size_t i = 0; i < world->contacts; i++)
-        if (mpm_rows_gap_before(world, &world->contact[i]) < -DEEP * h)
-            world->body[world->body[world->contact[i].a].island].work[1] = INFINITY;
     for (size_t i = 0; i < count; i++)
         if (nodes[i].pressed)
             world->body[world->body[nodes[i].body].island].work[1] = INFINITY;
+}
+
+bool mpm_energy_turn_slips(mpm_rigid_world *world, const mpm_rigid_node *nodes, size_t count)
+{
+    bool turns = false;
+    double scale = 0;
+    mpm_energy_find_work(world, 2, &scale);
+    find_limits(world, nodes, count);
+    for (size_t i = 0; i < world->contacts; i++) {
+        mpm_rigid_contact *c = &world->contact[i];
+        const mpm_rigid_state *island = &world->body[world->body[c->a].island];
+        if (!(island->work[2] > island->work[1] && work_of(c, 1, world) + work_of(c, 2, world) > 0))
+            continue;
+        for (int t = 0; t < 2; t++) {
+            turns |= c->wander[t] != -c->slip[t];
+            c->wander[t] = -c->slip[t];
+        }
+    }
+    return turns;
 }
 
 /* How far the push moves a body [cells]. */
@@ -146,6 +160,9 @@ void mpm_energy_balance(mpm_rigid_world *world, const mpm_rigid_node *nodes, siz
         return;
     mpm_energy_find_lifts(world);
     find_limits(world, nodes, count);
+    for (size_t b = 0; b < world->bodies; b++)
+        if (world->body[b].rows)
+            world->body[world->body[b].island].work[1] = INFINITY;
     limit_pushes(world);
     mpm_energy_find_lifts(world);
     for (size_t b = 0; b < world->bodies; b++)

@@ -9,7 +9,7 @@
 #include "rigid/joints.h"
 #include "rigid/rows.h"
 
-enum { SETS = 10 };
+enum { SETS = 10, TURNS = 3 };
 static const double PUSH = 0.2;        /* share of what has been passed that a step takes back */
 static const double FASTEST = 0.05;    /* the most that it takes back [cells] */
 static const double SLOW = 4;          /* steps of free fall, whose speed is not that of an impact */
@@ -348,6 +348,9 @@ void mpm_impulses_find(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
             memcpy(world->contact[i].impulse, world->contact[i].warm, sizeof world->contact[i].warm);
     if (world->pushes)
         solve_pass(world, nodes, count, 1, tolerance);
+    for (int k = 0; k < TURNS && mpm_energy_turn_slips(world, nodes, count); k++)
+        solve_pass(world, nodes, count, 1, tolerance);
+    mpm_rows_begin(world);
     if (rebounds)
         limit_rebounds(world, nodes, count, tolerance);
     for (size_t i = 0; i < count; i++)

@@ -89,6 +89,8 @@ void mpm_rows_find_velocities(mpm_rigid_world *world)
         const mpm_rigid_point *point = &owner->form->points[c->point];
         double arm[3], out[3], turning[3], shift[3], at[3], v[3], X[3], change[3];
         c->before = mpm_rows_approach(c, 0, world->body);
+        for (int t = 0; t < 2; t++)
+            c->slip[t] = mpm_rows_approach(c, 1 + t, world->body);
         for (int q = 0; q < 3; q++) {
             arm[q] = (first ? c->at : c->image)[q] - owner->centre[q];
             out[q] = first ? -c->normal[q] : c->normal[q];

@@ -38,7 +38,7 @@ void mpm_rows_respond(mpm_rigid_contact *contact, const mpm_rigid_state *body);
 /** The relative velocity of a contact along direction d: the normal, then the tangents. */
 double mpm_rows_approach(const mpm_rigid_contact *contact, int d, const mpm_rigid_state *body);
 
-/** Finds `before` and `wander` of all contacts; the motions become the free ones. */
+/** Finds `before`, `slip` and `wander` of all contacts; the motions become the free ones. */
 void mpm_rows_find_velocities(mpm_rigid_world *world);
 
 /** The gap of a contact at the beginning of the step. */

@@ -9,6 +9,7 @@ static const double INSET = 0.1;  /* how deep the distance is read below a point
 static const double STUCK = 1e-3; /* what is so near to a sticky surface is held by it [cells] */
 static const double GRIP = 1e9;   /* friction of a sticky surface */
 static const double LEVEL = 1e-5; /* candidates of a level row differ by less in their gaps [cells] */
+static const double AGREE = 0.98; /* cosine of the angle between normals at a point and where its surface touches */
 static const double ALIKE = 0.94; /* cosine of the angle between normals that count as one */
 
 /* A point that may touch. */
@@ -115,8 +116,14 @@ static bool compare(const mpm_rigid_world *world, const mpm_rigid_state *body, c
     if (here.phi > margin + deep + point->radius + 0.5 * world->boundary->dx)
         return false;
     if (smooth) {
-        touching_place(at, body, point, here.normal);
-        here = read(world, partner, at);
+        double shifted[3];
+        touching_place(shifted, body, point, here.normal);
+        const mpm_shape_reading there = read(world, partner, shifted);
+        const bool agrees = mpm_dot3(there.normal, here.normal) > AGREE;
+        for (int a = 0; a < 3; a++)
+            at[a] = agrees ? shifted[a] : at[a] - point->radius * here.normal[a];
+        here.phi -= point->radius;
+        here = agrees ? there : here;
     }
     const double along = -mpm_dot3(here.normal, axis);
     if (along < point->cosine)

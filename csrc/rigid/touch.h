@@ -27,6 +27,7 @@ typedef struct mpm_rigid_contact {
     double normal[3];      /* out of the partner, towards a */
     double gap;            /* in the middle of the step, after half of it without forces [m] */
     double before;         /* velocity of a to the partner along the normal, before the forces of the step [m/s] */
+    double slip[2];        /* the same along the tangents [m/s] */
     bool strikes;          /* it rebounds */
     double wander[2];      /* velocity along the tangents there of a contact that sticks throughout the step [m/s] */
     double surface[3];     /* velocity of a wall or collider there [m/s] */
