@@ -397,8 +397,26 @@ def test_no_step_of_a_box_that_tumbles_adds_energy(seed):
     scene.add(box, STONE, velocity=rng.normal(size=3), angular_velocity=5 * rng.normal(size=3))
     sim = mpm.Simulation(scene, dx=1 / 8)
     sim.run(0.6)
-    energy = sim.history["energy"]
+    history, energy = sim.history, sim.history["energy"]
     assert np.diff(energy).max() < 1e-6 * energy.max()  # 1e-8
+    left = np.diff(energy) + history["friction_work"][1:] + history["impact_work"][1:]
+    assert np.abs(left).max() < 1e-11 * energy.max()  # 1e-14
+
+
+def test_rubber_presses_a_light_body_into_a_corner():
+    """The friction of its nodes changes its direction with the motion of the body, which they outweigh."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -10), walls=mpm.Wall("separate", friction=0.3))
+    light = mpm.materials.Rigid(density=100, friction=0.8, contact="slip")
+    corners = np.array(((0.164, 0.114), (0.084, 0.134), (0.042, 0.022), (0.051, 0.009), (0.17, 0.0145)))
+    scene.add(Polygon(corners), light, angular_velocity=0.25, name="light")
+    rubber = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+    scene.add(Ball((0.205, 0.36), 0.16), rubber, velocity=(-0.2, -3))
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    spins = []
+    while sim.time < 0.15:
+        sim.step(1)
+        spins.append(abs(sim.rigid("light").spin))
+    assert max(spins) < 40  # 20; the arm of its corners is 0.08, and rubber moves by 3
 
 
 def test_a_ball_beside_an_edge_is_pushed_off_sideways():

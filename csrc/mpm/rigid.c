@@ -576,13 +576,17 @@ static double farthest(const mpm_rigid_body *motion, int dim)
     return most;
 }
 
-static void set_motion(mpm_rigid_body *motion, const mpm_rigid_state *body, double dt)
+/* Returns the energy that turning by the push gives the spin, which keeps its angular momentum [J]. */
+static double set_motion(mpm_rigid_body *motion, const mpm_rigid_state *body, double dt)
 {
+    double L[3];
     mpm_body_move(motion->turn, motion->shift, motion->spin, body, dt);
+    mpm_multiply3(L, body->inertia, body->kept + 3);
     for (int a = 0; a < 3; a++) {
         motion->centre[a] = mpm_sum_value(&motion->sums.mass_moment[a]) / body->mass;
         motion->velocity[a] = body->kept[a];
     }
+    return 0.5 * (mpm_dot3(L, motion->spin) - mpm_dot3(L, body->kept + 3));
 }
 
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel)
@@ -590,7 +594,9 @@ mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel)
     for (size_t b = 0; simulation->has_rigid && b < simulation->world.bodies; b++) {
         const mpm_rigid_state *body = &simulation->world.body[b];
         mpm_rigid_body *motion = &simulation->rigid[body->material];
-        set_motion(motion, body, dt);
+        const double gained = set_motion(motion, body, dt);
+        *(body->rows ? &simulation->world.joint_work : &simulation->world.impact_work) +=
+            body->rows ? gained : -gained;
         const double moved = farthest(motion, simulation->settings.dim) / simulation->settings.dx;
         if (!(moved <= mpm_refusal_travel(simulation)))
             return MPM_MOVES_TOO_FAR;

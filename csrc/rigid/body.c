@@ -170,7 +170,8 @@ void mpm_body_move(double turn[3][3], double shift[3], double spin[3], const mpm
     mpm_body_turn(second, body->inertia, body->inverse, body->push + 3, 0.5 * dt);
     mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
     mpm_multiply3(L, body->inertia, body->kept + 3);
-    if (!body->rows && mpm_dot3(L, spin) > (1 + GAIN) * mpm_dot3(L, body->kept + 3)) { /* the push gains */
+    if (!body->rows &&
+        mpm_dot3(L, spin) > (1 + GAIN) * mpm_dot3(L, body->kept + 3) + 2 * body->spare) { /* the push gains */
         mpm_body_turn(second, body->inertia, body->inverse, body->kept + 3, 0.5 * dt);
         mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
     }

@@ -85,6 +85,7 @@ typedef struct mpm_rigid_state {
     double reaction[6];              /* of the joint: impulse, and its moment about c [N s], [N m s] */
     int island;                      /* the least of the bodies that contacts connect with it */
     double work[3], lift, rebound;   /* of an island, see `limit_rebounds` and `limit_pushes` [J] */
+    double spare;                    /* energy that contacts have dissipated and no push has used [J] */
 } mpm_rigid_state;
 
 /** Makes a deep copy of a form. Errors: MPM_OUT_OF_MEMORY, and `*copy` is empty. */

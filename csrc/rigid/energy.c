@@ -123,15 +123,21 @@ static double pushed(const mpm_rigid_state *body, const mpm_rigid_world *world)
 static void limit_pushes(mpm_rigid_world *world)
 {
     for (size_t b = 0; b < world->bodies; b++)
-        world->body[b].work[2] = 0;
+        world->body[b].work[2] = world->body[b].spare = 0;
     for (size_t b = 0; b < world->bodies; b++) {
-        double *most = &world->body[world->body[b].island].work[2];
-        *most = fmax(*most, pushed(&world->body[b], world));
+        mpm_rigid_state *island = &world->body[world->body[b].island];
+        island->work[2] = fmax(island->work[2], pushed(&world->body[b], world));
+        island->spare++; /* its bodies, first */
+    }
+    for (size_t b = 0; b < world->bodies; b++) {
+        mpm_rigid_state *island = &world->body[b];
+        island->spare = island->spare > 0 ? fmax(-island->work[0] - fmax(island->lift, 0), 0) / island->spare : 0;
     }
     for (size_t b = 0; b < world->bodies; b++) {
         mpm_rigid_state *body = &world->body[b];
         const mpm_rigid_state *island = &world->body[body->island];
         const double may = fmax(island->work[1] - island->work[0], 0);
+        body->spare = island->spare;
         const double share = fmin(island->lift > may ? may / island->lift : 1,
                                   island->work[2] > FARTHEST ? FARTHEST / island->work[2] : 1);
         for (int i = 0; share < 1 && i < 6; i++)

@@ -9,7 +9,7 @@
 #include "rigid/joints.h"
 #include "rigid/rows.h"
 
-enum { SETS = 10, TURNS = 3 };
+enum { SETS = 30, FEW = 6, TURNS = 3 }; /* FEW: rounds after which friction of nodes drags */
 static const double PUSH = 0.2;        /* share of what has been passed that a step takes back */
 static const double FASTEST = 0.05;    /* the most that it takes back [cells] */
 static const double SLOW = 4;          /* steps of free fall, whose speed is not that of an impact */
@@ -95,31 +95,35 @@ static void press(mpm_rigid_node *node, const double u[6], double dt, double dx)
     size = sqrt(size);
     const double most = node->friction * fmax(J, 0);
     node->stuck = (node->hold == MPM_RIGID_BONDED && is_held(node, dx)) || size <= most;
-    const double share = node->stuck ? 1 : size > 0 ? most / size : 0;
+    node->share = node->stuck ? 1 : size > 0 ? most / size : 0;
     for (int a = 0; a < 3; a++)
-        node->impulse[a] = J * node->normal[a] + share * across[a];
+        node->impulse[a] = J * node->normal[a] + node->share * across[a];
 }
 
 /* Adds m d d^T of a node along a direction of its body, and m (d . v + want) to the right side. */
-static void add_row(double A[6][6], double right[6], const mpm_rigid_node *node, const double direction[3], double want)
+static void add_row(double A[6][6], double right[6], const mpm_rigid_node *node, double mass,
+                    const double direction[3], double want)
 {
     double row[6];
     mpm_rows_wrench(row, direction, node->arm);
-    const double value = node->mass * (mpm_dot3(direction, node->velocity) - want);
+    const double value = mass * (mpm_dot3(direction, node->velocity) - want);
     for (int i = 0; i < 6; i++) {
         right[i] += value * row[i];
         for (int j = 0; j < 6; j++)
-            A[i][j] += node->mass * row[i] * row[j];
+            A[i][j] += mass * row[i] * row[j];
     }
 }
 
-/* Adds what a node does to its body in the present set. */
-static void eliminate(double A[6][6], double right[6], const mpm_rigid_node *node, double dt, double dx)
+/* Adds what a node does to its body in the present set. The friction of one that slides is a force, which is exact if
+ * its direction stands; or `drags`: that of a share of its mass which sticks, so that it cannot turn a light body
+ * round. */
+static void eliminate(double A[6][6], double right[6], const mpm_rigid_node *node, double dt, double dx, bool drags)
 {
     const double *n = node->normal, want = is_held(node, dx) ? 0 : -fmax(node->gap, 0) / dt;
+    const double share = node->stuck ? 1 : drags ? node->share : 0;
     if (!node->pressed)
         return;
-    if (!node->stuck) {
+    if (!node->stuck && !drags) {
         double friction[6], force[3];
         const double J = mpm_dot3(node->impulse, n);
         for (int a = 0; a < 3; a++)
@@ -127,13 +131,13 @@ static void eliminate(double A[6][6], double right[6], const mpm_rigid_node *nod
         mpm_rows_wrench(friction, force, node->arm);
         for (int i = 0; i < 6; i++)
             right[i] += friction[i];
-        add_row(A, right, node, n, want);
-        return;
     }
-    for (int a = 0; a < 3; a++) {
+    if (share < 1)
+        add_row(A, right, node, (1 - share) * node->mass, n, want);
+    for (int a = 0; share > 0 && a < 3; a++) {
         double direction[3] = {0};
         direction[a] = 1;
-        add_row(A, right, node, direction, want * n[a]);
+        add_row(A, right, node, share * node->mass, direction, want * n[a]);
     }
 }
 
@@ -169,14 +173,14 @@ static void find_masses(double A[6][6], const mpm_rigid_state *body)
 
 /* The mass matrix of a body with its nodes, and its motion without contacts. */
 static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_t count, const mpm_rigid_world *world,
-                       int pass)
+                       int pass, bool drags)
 {
     const double dt = world->dt, dx = world->boundary->dx;
     double A[6][6], right[6];
     find_masses(A, body);
     mpm_rows_multiply6(right, A, body->free);
     for (size_t i = 0; i < count; i++)
-        eliminate(A, right, &nodes[i], dt, dx);
+        eliminate(A, right, &nodes[i], dt, dx, drags);
     invert6(body->response, A, world->boundary->dim);
     mpm_rows_multiply6(body->base, body->response, right);
     if (body->rows)
@@ -186,7 +190,7 @@ static void generalise(mpm_rigid_state *body, const mpm_rigid_node *nodes, size_
 /* ---- a pass ----------------------------------------------------------------------------------------------------- */
 
 /* Finds the set of nodes that the motions press; the mass matrices follow. */
-static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, int pass)
+static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t count, int pass, bool drags)
 {
     const double dx = world->boundary->dx;
     for (size_t i = 0; i < count; i++)
@@ -195,7 +199,7 @@ static void set_nodes(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t coun
         size_t end = first;
         while (end < count && nodes[end].body == (int)b)
             end++;
-        generalise(&world->body[b], nodes + first, end - first, world, pass);
+        generalise(&world->body[b], nodes + first, end - first, world, pass, drags);
         first = end;
     }
     for (size_t i = 0; i < world->contacts; i++)
@@ -208,7 +212,7 @@ static void solve_pass(mpm_rigid_world *world, mpm_rigid_node *nodes, size_t cou
         double worst = 0;
         for (size_t b = 0; b < world->bodies; b++)
             memcpy(world->body[b].before, world->body[b].u, sizeof world->body[b].u);
-        set_nodes(world, nodes, count, pass);
+        set_nodes(world, nodes, count, pass, k >= FEW);
         mpm_rows_begin(world);
         mpm_rows_iterate(world, pass, tolerance);
         for (size_t b = 0; b < world->bodies; b++)

@@ -40,6 +40,7 @@ typedef struct mpm_rigid_node {
     double arm[3], normal[3], gap; /* from the centre of mass of the body [m]; out of the body; to the material [m] */
     double impulse[3];        /* on the node [N s] */
     bool pressed, stuck;
+    double share;             /* of the mass whose sticking would be the friction */
     ptrdiff_t block, node;    /* of the caller */
     unsigned flips, planes;   /* of the caller: see mpm_image_node */
 } mpm_rigid_node;
