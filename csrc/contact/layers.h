@@ -3,12 +3,12 @@
  * Contact between deformable bodies, at a node where several of them have mass. Each has a velocity of its own there,
  * after forces and before walls. With the moments of the volume V around the node, in cells,
  *
- *     W = sum w V,  g = sum V h grad w,  s = sum w V r,  S = sum w V r r^T,  r = (x_p - x_i)/h,  all over h^d,
+ *     W = sum w V,  s = sum w V r,  S = sum w V r r^T,  r = (x_p - x_i)/h,  all over h^d,
  *
  * a pair a, b touches as follows:
  *
- *     normal   n from a to b: between g_b - g_a and the axis of Fisher's linear discriminant of the two (Ann. Eugenics
- *              7 (1936) 179), or that axis alone where they differ much, as in bodies thinner than the kernel
+ *     normal   n from a to b: the axis of Fisher's linear discriminant of the two (Ann. Eugenics 7 (1936) 179), less
+ *              its error at a plane under the B-spline
  *     gap      the layer r <= u <= f along n that has the volume and the first moment of a body under the B-spline
  *              tells its front f:  gap = -h (f_a + f_b)
  *     impulse  n . (v_a - v_b) <= max(gap, 0)/dt after it: bodies approach until they touch; Coulomb friction
@@ -73,14 +73,14 @@ enum { MPM_MOST_AT_NODE = 16 }; /* bodies; of more at one node, the others touch
 typedef struct mpm_layer_body {
     int32_t layer, index; /* `index` is the caller's */
     double mass, v[3];
-    double volume, slope[3], offset[3], square[6]; /* W, g, s, S: xx, yy, zz, yz, xz, xy */
+    double volume, offset[3], square[6]; /* W, s, S: xx, yy, zz, yz, xz, xy */
 } mpm_layer_body;
 
 /** What the bodies of a pair did to each other. */
 typedef struct mpm_layer_touch {
     int a, b;          /* places in the list of bodies */
     double impulse[3]; /* of a on b [N s] */
-    double friction_work, adhesion_work; /* taken from the kinetic energy [J] */
+    double friction_work, adhesion_work; /* traction times slip and opening of the step [J] */
 } mpm_layer_touch;
 
 /** The place of contact. */

@@ -2,32 +2,31 @@
  *
  * The moments of the volume around nodes, from which contact between layers finds normals and gaps (contact/layers.h):
  *
- *     W = sum w V,  g = sum V h grad w (by the particle),  s = sum w V r,  S = sum w V r r^T,  r = (x_p - x_i)/h
+ *     W = sum w V,  s = sum w V r,  S = sum w V r r^T,  r = (x_p - x_i)/h
  *
  * with V = J V0. They are scattered after P2G and do not depend on dt. Only the groups near places with several layers
  * take part, and only the copies of these places are written. The vec4s of the fields (mpm/memory/grid_fields.h) are
  *
- *     2-D   {g_x, g_y, S_xx, W}, {s_x, s_y, S_yy, S_xy}
- *     3-D   {g_x, g_y, g_z, W}, {s_x, s_y, s_z, S_xy}, {S_xx, S_yy, S_zz, S_xz}, {S_yz, 0, 0, 0}
+ *     2-D   {s_x, s_y, S_xx, W}, {S_yy, 0, 0, S_xy}
+ *     3-D   {s_x, s_y, s_z, W}, {S_yy, S_zz, S_xx, S_xy}, {S_yz, S_xz, 0, 0}
  *
- * Each real is a product of factors of the axes: the weight w, its slope d, w r or w r^2.
+ * Each real is a product of factors of the axes: the weight w, w r or w r^2.
  */
 #include "mpm/kernels/any_scheme.h"
 
-enum { ROWS = DIM == 3 ? 4 : 2 };
-static const mpm_grid_field fields[4] = {MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_2,
-                                         MPM_GRID_MOMENTS_3};
+enum { ROWS = DIM == 3 ? 3 : 2 };
+static const mpm_grid_field fields[3] = {MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_2};
 
 /* Which factor of an axis a real has. */
-enum factor { NONE, W_, D_, R_, RR, FACTORS };
+enum factor { NONE, W_, R_, RR, FACTORS };
 static const uint8_t factors[DIM][ROWS][4] = {
 #if DIM == 2
-    {{D_, W_, RR, W_}, {R_, W_, W_, R_}},
-    {{W_, D_, W_, W_}, {W_, R_, RR, R_}},
+    {{R_, W_, RR, W_}, {W_, NONE, NONE, R_}},
+    {{W_, R_, W_, W_}, {RR, NONE, NONE, R_}},
 #else
-    {{D_, W_, W_, W_}, {R_, W_, W_, R_}, {RR, W_, W_, R_}, {W_, NONE, NONE, NONE}},
-    {{W_, D_, W_, W_}, {W_, R_, W_, R_}, {W_, RR, W_, W_}, {R_, NONE, NONE, NONE}},
-    {{W_, W_, D_, W_}, {W_, W_, R_, W_}, {W_, W_, RR, R_}, {R_, NONE, NONE, NONE}},
+    {{R_, W_, W_, W_}, {W_, W_, RR, R_}, {W_, R_, NONE, NONE}},
+    {{W_, R_, W_, W_}, {RR, W_, W_, R_}, {R_, W_, NONE, NONE}},
+    {{W_, W_, R_, W_}, {W_, RR, W_, W_}, {R_, R_, NONE, NONE}},
 #endif
 };
 
@@ -59,7 +58,7 @@ INLINE void find_across(struct across *across, const struct stencil *s, wide vol
     UNROLL for (int axis = 0; axis < ACROSS; axis++)
         for (int k = 0; k <= degree; k++) {
             const wide w = wide_load(s->weight[axis][k]), r = s->e[axis] - wide_set((real)k), wr = w * r;
-            const wide of[FACTORS] = {wide_set(0), w, wide_load(s->slope[axis][k]), wr, wr * r};
+            const wide of[FACTORS] = {wide_set(0), w, wr, wr * r};
             UNROLL for (int row = 0; row < ROWS; row++) {
                 wide four[4];
                 UNROLL for (int c = 0; c < 4; c++) {
@@ -79,11 +78,11 @@ INLINE void add_particle(const struct stencil *s, const struct patterns *pattern
     part along[ROWS][PENCIL_PARTS];
     const part e = part_set(wide_lane(s->e[DIM - 1], q));
     UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
-        const part w = pencil_weights(s->along[p], j), d = pencil_weights(s->along_slope[p], j);
+        const part w = pencil_weights(s->along[p], j);
         const part r = e - pencil_nodes(j), wr = w * r, wrr = wr * r;
         UNROLL for (int row = 0; row < ROWS; row++) {
             const part *of = patterns->along[row];
-            along[row][j] = part_fma(of[W_], w, part_fma(of[D_], d, part_fma(of[R_], wr, of[RR] * wrr)));
+            along[row][j] = part_fma(of[W_], w, part_fma(of[R_], wr, of[RR] * wrr));
         }
     }
     UNROLL for (int row = 0; row < ROWS; row++) {
@@ -166,7 +165,7 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
     const struct patterns patterns = make_patterns();
     const double h = sweep->dx;
     const wide cell = wide_set((real)(DIM == 3 ? 1 / (h * h * h) : 1 / (h * h))), zero = wide_set(0);
-    real *const all[4] = {work->momentum, work->impulse, work->midpoint, work->spin};
+    real *const all[3] = {work->momentum, work->impulse, work->midpoint};
     real *arenas[ROWS];
     struct across across;
     for (int r = 0; r < ROWS; r++) {

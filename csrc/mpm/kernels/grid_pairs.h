@@ -8,9 +8,8 @@
 #include "mpm/kernels/fold.h"
 #include "mpm/kernels/nodes.h"
 
-enum { MOMENT_ROWS = DIM == 3 ? 4 : 2 };
-static const mpm_grid_field moment_fields[4] = {MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_2,
-                                                MPM_GRID_MOMENTS_3};
+enum { MOMENT_ROWS = DIM == 3 ? 3 : 2 };
+static const mpm_grid_field moment_fields[3] = {MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_2};
 
 /* One node of a block: the sum of the copies of a field. */
 INLINE node4 sum_node(const mpm_grid *grid, const mpm_node_block *block, mpm_grid_field field, int n)
@@ -54,23 +53,19 @@ INLINE node4 moments_at(const mpm_grid *grid, const mpm_node_block *block, const
     return sum;
 }
 
-/* The vec4s of a node (contact.c) as moments, with slopes by the node. */
+/* The vec4s of a node (contact.c) as moments. */
 INLINE void take_moments(mpm_layer_body *body, const node4 row[MOMENT_ROWS])
 {
     body->volume = (double)row[0][3];
-    for (int a = 0; a < DIM; a++) {
-        body->slope[a] = -(double)row[0][a];
-        body->offset[a] = (double)row[1][a];
-    }
+    for (int a = 0; a < DIM; a++)
+        body->offset[a] = (double)row[0][a];
+    body->square[0] = (double)(DIM == 3 ? row[1][2] : row[0][2]);
+    body->square[1] = (double)row[1][0];
     body->square[5] = (double)row[1][3];
-#if DIM == 2
-    body->square[0] = (double)row[0][2];
-    body->square[1] = (double)row[1][2];
-#else
-    for (int a = 0; a < 3; a++)
-        body->square[a] = (double)row[2][a];
-    body->square[4] = (double)row[2][3];
-    body->square[3] = (double)row[3][0];
+#if DIM == 3
+    body->square[2] = (double)row[1][1];
+    body->square[3] = (double)row[2][0];
+    body->square[4] = (double)row[2][1];
 #endif
 }
 

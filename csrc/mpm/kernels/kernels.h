@@ -103,7 +103,7 @@ typedef struct mpm_block_report {
 /** What two layers did to each other at one place. */
 typedef struct mpm_layer_book {
     double impulse[3]; /* of the first on the second [N s] */
-    double friction_work, adhesion_work; /* taken from the kinetic energy [J] */
+    double friction_work, adhesion_work; /* [J] */
 } mpm_layer_book;
 
 /** A sum in twice the precision: `low` gathers what rounding takes from `high`. A body finds its velocity anew in every

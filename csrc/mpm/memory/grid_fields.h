@@ -58,12 +58,11 @@ typedef struct mpm_fold_rule {
     /* the shares of held regions in the mass of a node; then the region that holds each component, counted from 1 */ \
     X(MPM_GRID_SHARES, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_SHARES, holds) \
     X(MPM_GRID_HOLDS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, holds) \
-    /* contact between layers: the moments of contact/layers.h, {g, W}, {s, S_xy}; in 2-D their third reals are S_xx and
-     * S_yy, which no reflection across z changes; in 3-D {S_xx, S_yy, S_zz, S_xz} and {S_yz} follow */ \
-    X(MPM_GRID_MOMENTS_0, MPM_FOLD(1, 2, 4, 0), false, MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_0, contact) \
-    X(MPM_GRID_MOMENTS_1, MPM_FOLD(1, 2, 4, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
-    X(MPM_GRID_MOMENTS_2, MPM_FOLD(0, 0, 0, 5), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
-    X(MPM_GRID_MOMENTS_3, MPM_FOLD(6, 0, 0, 0), false, MPM_GRID_MOMENTS_3, MPM_GRID_MOMENTS_3, contact && dim == 3) \
+    /* contact between layers: the moments of contact/layers.h, {s, W}, {S_yy, S_zz, S_xx, S_xy}, and in 3-D {S_yz, S_xz};
+     * in 2-D the third real is S_xx, which no reflection across z changes */ \
+    X(MPM_GRID_MOMENTS_0, MPM_FOLD_VECTOR, false, MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_0, contact) \
+    X(MPM_GRID_MOMENTS_1, MPM_FOLD(0, 0, 0, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
+    X(MPM_GRID_MOMENTS_2, MPM_FOLD(6, 5, 0, 0), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
     /* conduction of heat (kernels/heat.c), whose images are those of heat_nodes.c: sums {C T, B S, B, C}; temperatures
      * {T, pull + dT, T', S}; heat that has come {Q}; sums of V grad w, which a flux through faces needs */ \
     X(MPM_GRID_HEAT, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
@@ -89,8 +88,7 @@ _Static_assert(MPM_GRID_FIELD_COUNT <= 32, "sets of fields are bits of an unsign
 /** The fields that only blocks of places with several layers have: their copies are numbered by
  *  mpm_grid.shared_copy. */
 enum {
-    MPM_GRID_AT_SHARED = 1 << MPM_GRID_MOMENTS_0 | 1 << MPM_GRID_MOMENTS_1 | 1 << MPM_GRID_MOMENTS_2 |
-                         1 << MPM_GRID_MOMENTS_3
+    MPM_GRID_AT_SHARED = 1 << MPM_GRID_MOMENTS_0 | 1 << MPM_GRID_MOMENTS_1 | 1 << MPM_GRID_MOMENTS_2
 };
 
 typedef struct mpm_grid_row {
