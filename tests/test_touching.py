@@ -475,3 +475,17 @@ def test_names_of_pairs_are_plain_strings(tmp_path):
     sim = mpm.Simulation(scene, dx=1 / 16)
     sim.save(tmp_path / "a.mpm")
     assert mpm.load(tmp_path / "a.mpm").state_hash() == sim.state_hash()
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_faces_along_cells_leave_particles_where_they_are(dim, monkeypatch):
+    """Nothing is handed out, which takes far longer than the rest of the sampling of a large body."""
+    monkeypatch.setattr(mpm.sampling.filling._Parts, "_hand", None)
+    low, high = [0.25] * dim, [0.75] * dim
+    scenes = mpm.Scene([0] * dim, [1] * dim), mpm.Scene([0] * dim, [1] * dim, contact="separate")
+    for scene in scenes:
+        scene.add(Box(low, high), RUBBER)
+        scene.add(Box([0.75, *low[1:]], [1, *high[1:]]), RUBBER)
+    plain, fitted = (mpm.Simulation(scene, dx=1 / 12).particles for scene in scenes)
+    np.testing.assert_array_equal(fitted.x, plain.x)
+    np.testing.assert_array_equal(fitted.volume, plain.volume)

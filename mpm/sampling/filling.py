@@ -176,7 +176,7 @@ class _Parts:
         self._n = MIDDLES[d]
         index = np.stack(np.unravel_index(np.arange(self._n**d), (self._n,) * d), axis=1)
         self._sub = ((index + 0.5) / self._n - 0.5) * dx
-        self.cut = near[np.searchsorted(known, place)]  # (n,): is the particle in such a cell?
+        self.cut = near[np.searchsorted(known, place)]  # (n,): is the particle in such a cell? Full ones are found later
         self.together = count[np.searchsorted(self._occupied, place)]  # (n,): particles in its cell
 
     def of_cells_with_particles(self) -> tuple[Floats, Floats]:
@@ -194,10 +194,19 @@ class _Parts:
             at = self._middle[some, None] + self._sub
             phi, normal = self._distance(at.reshape(-1, at.shape[2]))
             filled = share_inside(phi, normal, self._dx / self._n).reshape(len(some), len(self._sub))
+            filled[filled < SAME] = 0
             there = filled.any(axis=1)
+            if cells is self._with:  # those along a face are many, and their particles stay
+                full = (filled > 1 - SAME).all(axis=1)
+                there &= ~full
+                members = self._members[np.searchsorted(self._occupied, self._key(some[full]))]
+                self.cut[members[members >= 0]] = False
             if there.any():
                 self._hand(some[there], at[there], filled[there] / len(self._sub), reach, share, moment)
         return share, moment
+
+    def _key(self, cells: Counts) -> Counts:
+        return np.ravel_multi_index(tuple(self._cells[cells].T), self._extent)
 
     def _hand(
         self, cells: Counts, at: Floats, filled: Floats, reach: Counts, share: Floats, moment: Floats
