@@ -136,11 +136,32 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
             field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k])[4 * n + a] = (real)bodies[k].v[a];
 }
 
+/* Asks for the copies of the moments at the shared nodes of a place, whose sums would else wait for memory node by node. */
+INLINE void fetch_moments(const mpm_grid *grid, const mpm_place *place)
+{
+    const uint64_t nodes = grid->shared_nodes[place->first];
+    for (int32_t b = place->first; b < place->first + place->count; b++) {
+        const mpm_node_block *block = &grid->blocks[b];
+        if (block->fold >= 0)
+            continue;
+        for (int32_t c = block->first_copy; c < block->first_copy + block->copies; c++)
+            for (int r = 0; r < MOMENT_ROWS; r++) {
+                const node4 *copy = (const node4 *)grid->copies[moment_fields[r]] +
+                                    (ptrdiff_t)grid->shared_copy[grid->copy_list[c]] * MPM_BLOCK_NODES;
+                enum { STRIDE = 64 / sizeof(node4) }; /* nodes in a line of the cache */
+                for (int n = 0; n < MPM_BLOCK_NODES; n += STRIDE)
+                    if (nodes >> n & ((1u << STRIDE) - 1))
+                        __builtin_prefetch(&copy[n]);
+            }
+    }
+}
+
 /* The contacts of all nodes of a place where several layers have mass. */
 INLINE void meet(const mpm_grid_pass *pass, const mpm_place *place)
 {
     memset(&pass->pair_books[place->first_pair], 0,
            (size_t)place->count * (size_t)(place->count - 1) / 2 * sizeof *pass->pair_books);
+    fetch_moments(pass->grid, place);
     for (uint64_t left = pass->grid->shared_nodes[place->first]; left; left &= left - 1) {
         const int n = __builtin_ctzll(left);
         int32_t layers[MPM_MOST_AT_NODE];
