@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import mpm
-from mpm import _core, config
+from mpm import _core
+from mpm.base import config
 
 ISAS = _core.isas()
 # For tests that take long. The portable vectors are the code of the other two with shorter ones.

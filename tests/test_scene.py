@@ -485,13 +485,13 @@ def test_number_of_threads_from_the_environment(monkeypatch, name, value, expect
     monkeypatch.setenv("MPM_NUM_THREADS", "two")
     with pytest.raises(ValueError, match="MPM_NUM_THREADS = 'two': must be an integer"):
         mpm.get_num_threads()
-    monkeypatch.setattr(mpm.config._config, "threads", 4)
+    monkeypatch.setattr(mpm.base.config._config, "threads", 4)
     assert mpm.get_num_threads() == 4
     assert mixed(2).threads == 1  # what is given holds
 
 
 def test_few_particles_start_few_threads_by_default(monkeypatch):
-    monkeypatch.setattr(mpm.config._config, "threads", 3)
+    monkeypatch.setattr(mpm.base.config._config, "threads", 3)
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Box((0.25, 0.25), (0.5, 0.5)), WATER)
     sim = mpm.Simulation(scene, dx=1 / 64, particles_per_cell=16)

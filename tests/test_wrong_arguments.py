@@ -316,7 +316,7 @@ def test_is_refused_by_a_simulation_that_stays_as_it_was(things, title):
 @pytest.mark.parametrize("title", [*TARGETS, *METHODS])
 def test_right_arguments_are_taken(tmp_path, monkeypatch, title):
     """So that a wrong one is all that is wrong with a case."""
-    monkeypatch.setattr(mpm.config._config, "threads", None)
+    monkeypatch.setattr(mpm.base.config._config, "threads", None)
     call, right, _ = {**TARGETS, **METHODS}[title]
     result = call(make_things(tmp_path), **right)
     if hasattr(result, "close"):

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm import config, materials, shapes
+from mpm import materials, shapes
+from mpm.base import config
 from mpm.base._check import FloatArray
 from mpm.materials import laws
 from mpm.mpm.simulation import Simulation

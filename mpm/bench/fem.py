@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mpm import config, materials, shapes
+from mpm import materials, shapes
+from mpm.base import config
 from mpm.base._check import FloatArray
 from mpm.fem.simulation import Simulation
 from mpm.scene.scene import Scene

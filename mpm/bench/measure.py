@@ -23,8 +23,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mpm import _core, config
-from mpm.base import files
+from mpm import _core
+from mpm.base import config, files
 from mpm.bench.blocks import CELLS, CELLS_QUICK, MATERIALS, Case
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mpm import config, materials, shapes
+from mpm import materials, shapes
+from mpm.base import config
 from mpm.scene.scene import Scene
 from mpm.sph.simulation import Simulation
 

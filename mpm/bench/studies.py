@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mpm import config, materials, shapes
+from mpm import materials, shapes
+from mpm.base import config
 from mpm.base._check import FloatArray
 from mpm.bench import blocks
 from mpm.bench.blocks import Case

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mpm import config, gallery
+from mpm import gallery
+from mpm.base import config
 from mpm.bench.measure import METHODS as MEASURED
 from mpm.bench.measure import STANDARD, STUDIES
 from mpm.errors import SimulationError

@@ -7,8 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from mpm import config
-from mpm.base import _check, files, paths
+from mpm.base import _check, config, files, paths
 from mpm.base.streamed import Given
 from mpm.errors import FileFormatError
 from mpm.io import container

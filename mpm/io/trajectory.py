@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mpm import config
-from mpm.base import _check, files, interrupts, paths
+from mpm.base import _check, config, files, interrupts, paths
 from mpm.base._check import FloatArray
 from mpm.base.closing import Closing
 from mpm.base.fieldtable import LASTING

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config
-from mpm.base import _check
+from mpm import _core
+from mpm.base import _check, config
 from mpm.base._check import FloatArray
 from mpm.materials.laws import Material, _Elastic, _ndim
 

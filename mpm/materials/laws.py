@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config
-from mpm.base import _check, advice, fieldtable
+from mpm import _core
+from mpm.base import _check, advice, config, fieldtable
 from mpm.base._check import FloatArray
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying, called, is_varying
@@ -431,6 +431,16 @@ def answers(tau: FloatArray, energy: FloatArray) -> npt.NDArray[np.bool_]:
     """
     sound = (np.abs(tau) < _core.LARGEST_STRESS).all(axis=(1, 2))  # not where it is NaN
     return np.asarray(sound & ~np.isinf(energy), dtype=np.bool_)
+
+
+def equivalent_stress(deviator: FloatArray) -> FloatArray:
+    """√(3/2 s:s) (n,) of von Mises, of deviators in three dimensions by their components (n, k).
+
+    Components are divided by a power of two near the largest, so that no square leaves the range of numbers.
+    """
+    largest = np.abs(deviator).max(axis=1)
+    scale = np.ldexp(1.0, np.frexp(np.where(np.isfinite(largest), largest, 1))[1] - 1)
+    return np.asarray(scale * np.sqrt(1.5 * ((deviator / scale[:, None]) ** 2).sum(axis=1)))
 
 
 def out_of_range(row: int, F: FloatArray, law: str) -> ValueError:

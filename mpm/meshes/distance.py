@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpm import _core
 from mpm.base import _check
-from mpm.config import threads_for
+from mpm.base.config import threads_for
 from mpm.meshes.solid import Solid
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _core
-from mpm.config import threads_for
+from mpm.base.config import threads_for
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

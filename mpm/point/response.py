@@ -10,7 +10,7 @@ import numpy as np
 
 from mpm.base import _check
 from mpm.base._check import FloatArray
-from mpm.solver.derived import equivalent_stress
+from mpm.materials.laws import equivalent_stress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mpm.base._check import FloatArray
-from mpm.materials.laws import Material, registry
+from mpm.materials.laws import Material, equivalent_stress, registry
 
 # name: (label of the colour bar, unit)
 NAMES = {
@@ -23,10 +23,17 @@ NAMES = {
     "heat": ("heat", "J"),
 }
 
-# Fields of laws that are factors of the whole volume ratio.
-_VOLUME_SCALES = {
-    field["name"] for law in registry().values() for field in law["history"] if field["scales_volume"]
+# Fields of laws that are factors of the whole volume ratio beside J, by law.
+VOLUME_SCALES = {
+    name: {field["name"] for field in law["history"] if field["scales_volume"]}
+    for name, law in registry().items()
 }
+
+
+def volume_scales(there: Iterable[str]) -> list[str]:
+    """Those of any law that are there."""
+    return sorted(set().union(*VOLUME_SCALES.values()).intersection(there))
+
 
 # Fields of laws that are temperatures.
 _TEMPERATURES = {
@@ -57,7 +64,7 @@ class Cauchy(NamedTuple):
 def volume_ratio(particles: Fields) -> FloatArray:
     """Present over rest volume (n,): that of the elastic part, times what laws keep of the other (Jp)."""
     ratio = np.array(particles["J"], dtype=np.float64)
-    for name in sorted(_VOLUME_SCALES.intersection(particles.fields)):
+    for name in volume_scales(particles.fields):
         ratio *= particles[name]
     return ratio
 
@@ -161,13 +168,3 @@ def _von_mises(state: Cauchy, pressure: FloatArray) -> FloatArray:
     if d == 2:
         deviator = np.column_stack([deviator, state.zz + pressure])
     return equivalent_stress(deviator)
-
-
-def equivalent_stress(deviator: FloatArray) -> FloatArray:
-    """√(3/2 s:s) (n,) of von Mises, of deviators in three dimensions by their components (n, k).
-
-    Components are divided by a power of two near the largest, so that no square leaves the range of numbers.
-    """
-    largest = np.abs(deviator).max(axis=1)
-    scale = np.ldexp(1.0, np.frexp(np.where(np.isfinite(largest), largest, 1))[1] - 1)
-    return np.asarray(scale * np.sqrt(1.5 * ((deviator / scale[:, None]) ** 2).sum(axis=1)))

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from mpm import config
-from mpm.base import _check
+from mpm.base import _check, config
 from mpm.base.options import CoreRows, Flag, Number, Options, Row, option, rows
 from mpm.scene import walls
 from mpm.scene.scene import Scene

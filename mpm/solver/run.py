@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mpm import config
-from mpm.base import _check, advice, interrupts
+from mpm.base import _check, advice, config, interrupts
 from mpm.errors import StepLimitError
 from mpm.scene.scene import Scene
 from mpm.solver import progress as progresses

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core, config
-from mpm.base import _check, advice
+from mpm import _core
+from mpm.base import _check, advice, config
 from mpm.base._check import FloatArray
 from mpm.base.fieldtable import KNOWN
 from mpm.errors import BusyError

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpm import config
-from mpm.base import _check
+from mpm.base import _check, config
 from mpm.study.cases import COLUMNS, FOLDER, scalar
 
 Record = dict[str, Any]  # what a case leaves: "results" by name, "error" or None, "seconds"

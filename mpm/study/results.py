@@ -17,8 +17,7 @@ from typing import Any, Never
 import numpy as np
 import numpy.typing as npt
 
-from mpm import config
-from mpm.base import _check, advice, files, paths
+from mpm.base import _check, advice, config, files, paths
 from mpm.errors import FileFormatError
 from mpm.study.calls import Record
 from mpm.study.cases import COLUMNS, Case, hash_of

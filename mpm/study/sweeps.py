@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
 from pathlib import Path
 
-from mpm import config
-from mpm.base import _check
+from mpm.base import _check, config
 from mpm.base.interrupts import undisturbed
 from mpm.study import calls
 from mpm.study import cases as _cases

@@ -18,8 +18,7 @@ from concurrent import futures
 from multiprocessing import connection
 from typing import Any, Protocol
 
-from mpm import config
-from mpm.base import _check
+from mpm.base import _check, config
 from mpm.base.interrupts import undisturbed
 from mpm.study import calls
 from mpm.study.calls import Place, Record

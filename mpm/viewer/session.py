@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mpm import config, samples
-from mpm.base import _check, paths
+from mpm import samples
+from mpm.base import _check, config, paths
 from mpm.base.fieldtable import LASTING
 from mpm.io.trajectory import Recording
 from mpm.scene.settings import Setting

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
-from mpm.config import threads_for
+from mpm.base.config import threads_for
 from mpm.viz.color import TABLE
 
 RADIUS_MAX = 31.0  # pixels

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from mpm.base import _check, paths
 from mpm.base._check import FloatArray
 from mpm.io.formats import MESHES
-from mpm.materials.laws import registry
 from mpm.scene.scene import Scene
+from mpm.solver.derived import VOLUME_SCALES, volume_scales
 from mpm.solver.source import Source
 from mpm.solver.state import State, surface
 from mpm.viz import color as _color
@@ -43,8 +43,7 @@ RIGHT_AT_REST = (
     "Rigid",
 )  # fluids: sums and steps change their J more than their volume
 PARTS = {
-    name.replace("_", ""): {field["name"] for field in law["history"] if field["scales_volume"]}
-    for name, law in registry().items()
+    name.replace("_", ""): fields for name, fields in VOLUME_SCALES.items()
 }  # factors of the volume ratio beside J, by the name of the law's class in lower case
 
 Ints = npt.NDArray[np.int32]
@@ -167,7 +166,7 @@ def fields_of(sim: Source) -> tuple[str, ...]:
         return ("volume", "mass", "material", "density")
     there = sim.particles.fields
     ratio = next((name for name in ("J", "F") if name in there), None)
-    parts = sorted(set().union(*PARTS.values()).intersection(there))
+    parts = volume_scales(there)
     return ("volume", "mass", "material", *((ratio, *parts) if ratio else ()))
 
 
@@ -223,7 +222,7 @@ def _ratio(state: State) -> FloatArray:
         ratio = np.linalg.det(np.asarray(fields["F"], dtype=np.float64))
     else:
         return np.full(state.count, np.nan)
-    for name in sorted(set().union(*PARTS.values()).intersection(fields)):
+    for name in volume_scales(fields):
         ratio *= fields[name]
     return ratio
 

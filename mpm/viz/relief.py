@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mpm import _core
 from mpm.base._check import FloatArray
-from mpm.config import threads_for
+from mpm.base.config import threads_for
 from mpm.scene.scene import Scene
 from mpm.viz import discs
 from mpm.viz.camera import AZIMUTH, ELEVATION, NEAREST, Camera, turned
