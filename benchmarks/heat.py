@@ -1,6 +1,6 @@
 """Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
 
-    python benchmarks/heat.py [rod|given|gauss|flux|conserve|spin|speed ...]
+    python benchmarks/heat.py [rod|given|gauss|flux|stefan|conserve|spin|expand|work|speed ...]
 
 `docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
 single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
@@ -145,6 +145,50 @@ def flux(args: argparse.Namespace) -> Iterator[Row]:
     )
 
 
+def front(stefan: float, cold: float, t: float) -> float:
+    """How far a solid melts from a hot end, by bisection; `cold`: how far it is below melting, over the hot side."""
+
+    def excess(x: float) -> float:
+        hot = math.exp(-x * x) / math.erf(x)
+        return hot - cold * math.exp(-x * x) / math.erfc(x) - x * math.sqrt(math.pi) / stefan
+
+    low, high = 1e-6, 5.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return 2 * low * math.sqrt(t)
+
+
+def stefan(args: argparse.Namespace) -> Iterator[Row]:
+    """The front of a solid that melts from a hot end: Stefan's problem, with the solid at and below melting."""
+    end = 0.04
+    sets = [(n, 1.0, 0.0, "lattice", limit) for n, limit in ((20, 0.03), (40, 0.01), (80, 0.004))]
+    sets += [
+        (40, 0.1, 0.0, "lattice", 0.03),
+        (40, 1.0, 1.0, "lattice", 0.03),
+        (40, 1.0, 0.0, "stratified", 0.03),
+    ]
+    for n, number, cold, sampling, limit in sets:
+        dx = 1 / n
+        size = (1.0, *[4 * dx] * (args.dim - 1))
+        thermal = mpm.Thermal(1, 1, BASE - RISE * cold, melting=mpm.Melting(BASE, RISE / number))
+        scene = mpm.Scene((0,) * args.dim, size, walls={"x-": mpm.Wall("slip", temperature=BASE + RISE)})
+        scene.add(Box((0,) * args.dim, size), mpm.materials.NeoHookean(E=1, nu=0, density=1, thermal=thermal))
+        steps = math.ceil(end / (SHARE * dx * dx) - 1e-9)
+        sim = mpm.Simulation(
+            scene, dx=dx, dt=end / steps, dtype=args.dtype, kernel=args.kernel, sampling=sampling
+        )
+        sim.run(end)
+        mass = np.asarray(sim.particles.mass).astype(float)
+        melted = float((mass * np.asarray(sim.particles.liquid_fraction)).sum() / mass.sum())
+        exact = front(number, cold, end)
+        what = f"St {number:g}, N = {n}, {sampling}, solid {RISE * cold:g} K below: front / exact - 1"
+        yield what, abs(melted / exact - 1), 0.0, limit
+        heat, wall = sim.history["heat"], sim.history["wall_heat"].sum()
+        small = 1e-5 if args.dtype == "float32" else 1e-12
+        yield "its heat - wall_heat", abs(heat[-1] - heat[0] - wall) / heat[0], 0.0, small
+
+
 def conserve(args: argparse.Namespace) -> Iterator[Row]:
     """Random temperatures in bouncing balls of two materials."""
     d = args.dim
@@ -178,6 +222,46 @@ def spin(args: argparse.Namespace) -> Iterator[Row]:
     yield f"spinning hot spot, k = 0, {sim.steps} steps: change of any temperature", float(changed), 0.0, 0.0
 
 
+def expand(args: argparse.Namespace) -> Iterator[Row]:
+    """The stretch of a free bar, and the stress of a held one, whose ends do not move."""
+    d, a, warmer = args.dim, 1e-4, 100.0
+    for held in (False, True):
+        law = mpm.materials.NeoHookean(E=1e4, nu=0.0, density=1000, thermal=mpm.Thermal(30, 1, BASE, a))
+        box = Box((0.0 if held else 0.25,) + (0.25,) * (d - 1), (1.0 if held else 0.75,) + (0.75,) * (d - 1))
+        scene = mpm.Scene((0,) * d, (1,) * d)
+        scene.add(box, law)
+        sim = mpm.Simulation(scene, dx=1 / 8, damping=40.0, dtype=args.dtype, kernel=args.kernel)
+        before = np.ptp(np.asarray(sim.particles.x).astype(float), axis=0)
+        sim.particles.temperature[:] = BASE + warmer
+        sim.run(1.0)
+        if held:
+            stress = float(np.asarray(sim.compute("stress"))[:, 0, 0].mean())
+            yield "held bar: stress / (-E a dT)", stress / (-1e4 * a * warmer), 0.95, 1.05
+        else:
+            stretch = np.ptp(np.asarray(sim.particles.x).astype(float), axis=0) / before
+            yield "free block: (stretch - 1) / (a dT)", float(stretch.mean() - 1) / (a * warmer), 0.99, 1.01
+
+
+def work(args: argparse.Namespace) -> Iterator[Row]:
+    """Blocks of metal that strike walls: what they lose heats them."""
+    d = args.dim
+    thermal = mpm.Thermal(0.5, 2.0, BASE, taylor_quinney=0.9)
+    metal = mpm.materials.VonMises(E=1e5, nu=0.3, density=100, yield_stress=500, thermal=thermal)
+    scene = mpm.Scene((0,) * d, (1,) * d)
+    scene.add(Box((0.1,) * d, (0.4,) * d), metal, velocity=(-4,) * d)
+    sim = mpm.Simulation(scene, dx=1 / 16, dissipation=True, dtype=args.dtype, kernel=args.kernel)
+    sim.run(0.1)
+    lost = sim.history["plastic_dissipation"] + sim.history["viscous_dissipation"]
+    gained = sim.history["heat"] - sim.history["heat"][0]
+    small = 1e-2 if args.dtype == "float32" else 1e-9
+    yield (
+        "heat gained / share of what was dissipated before - 1",
+        abs(gained[-1] / (0.9 * lost[-2]) - 1),
+        0.0,
+        small,
+    )
+
+
 def speed(args: argparse.Namespace) -> Iterator[Row]:
     """Steps per second with conduction in every step, and with it where it is due, over those without."""
     d, dx = args.dim, 1 / 128 if args.dim == 2 else 1 / 40
@@ -204,7 +288,8 @@ def speed(args: argparse.Namespace) -> Iterator[Row]:
 
 
 CASES = {
-    "rod": rods, "given": given, "gauss": gauss, "flux": flux, "conserve": conserve, "spin": spin, "speed": speed,
+    "rod": rods, "given": given, "gauss": gauss, "flux": flux, "stefan": stefan, "conserve": conserve, "spin": spin,
+    "expand": expand, "work": work, "speed": speed,
 }  # fmt: skip
 
 
@@ -218,11 +303,15 @@ def main() -> None:
     parser.add_argument("--kernel", choices=("quadratic", "cubic"), default="quadratic")
     args = parser.parse_args()
     failed = False
+    print("| case | measured | from | to | |\n|---|---|---|---|---|")
     for name in args.cases or CASES:
         for what, measured, low, high in CASES[name](args):
             good = low <= measured <= high
             failed |= not good
-            print(f"{'ok  ' if good else 'FAIL'} {what}: {measured:.4g} ({low:g} to {high:g})", flush=True)
+            print(
+                f"| {what} | {measured:.3g} | {low:g} | {high:g} | {'met' if good else 'MISSED'} |",
+                flush=True,
+            )
     raise SystemExit(failed)
 
 

@@ -34,7 +34,7 @@ from mpm.errors import (
     SimulationError,
     StepLimitError,
 )
-from mpm.materials.thermal import Thermal
+from mpm.materials.thermal import Melting, Thermal
 from mpm.mpm.simulation import Simulation
 from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
@@ -60,6 +60,7 @@ __all__ = [
     "EscapeError",
     "FileFormatError",
     "InstabilityError",
+    "Melting",
     "Scene",
     "Simulation",
     "SimulationError",

@@ -473,7 +473,15 @@ class Simulation(Core):
     ) -> None:
         """The contact of two layers, or that of all; a name adds the column of their impulse to the history."""
     def set_thermal(
-        self, material: int, conductivity: float, specific_heat: float, temperature: float, density: float
+        self,
+        material: int,
+        conductivity: float,
+        specific_heat: float,
+        temperature: float,
+        density: float,
+        expansion: float,
+        heating: float,
+        liquid: tuple[float, float, float, float],
     ) -> None:
         """Lets a material without particles conduct heat, in a simulation with heat."""
     def set_heat_wall(self, face: int, kind: str, value: float) -> None:

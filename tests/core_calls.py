@@ -369,7 +369,8 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "set_heat_wall": (whole(0, 1, 5, 2**31), text("temperature"), number(300.0)),
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
-        "set_thermal": (whole(0, 1, 2**31), number(1.0), number(1.0), number(300.0), number(1.0)),
+        "set_thermal": (whole(0, 1, 2**31), *(number(good) for good in (1.0, 1.0, 300.0, 1.0, 1e-5, 0.0)),
+                         group(*(number(good) for good in (400.0, 10.0, 1.0, 1.0)))),
     },
     "SPH": methods_of("SPH")
     | {

@@ -1,6 +1,8 @@
 """Conduction of heat: closed forms, books, bits, images, refusals."""
 
 import copy
+import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -208,6 +210,112 @@ def test_many_sub_steps_are_stable_in_long_steps():
     assert T.min() < temperature(sim).min() and temperature(sim).max() < T.max()
     assert np.ptp(temperature(sim)) < 1.0  # measured: 0.04
     assert sim.history["heat"][-1] == pytest.approx(sim.history["heat"][0], rel=1e-13)
+
+
+def test_a_free_body_expands_with_its_temperature():
+    """Without stress, in 3-D and in the plane; solids and fluids, and the volume in which heat is conducted."""
+    laws = [
+        mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000, thermal=mpm.Thermal(30, 1.0, 300.0, 1e-4)),
+        mpm.materials.Fluid(bulk_modulus=1e4, density=1000, thermal=mpm.Thermal(30, 1.0, 300.0, 1e-4)),
+    ]
+    for dim, law in itertools.product((2, 3), laws):
+        scene = mpm.Scene((0,) * dim, (1,) * dim)
+        scene.add(Box((0.25,) * dim, (0.75,) * dim), law)
+        sim = mpm.Simulation(scene, dx=1 / 8, damping=40.0)
+        before = np.ptp(np.asarray(sim.particles.x), axis=0)
+        sim.particles.temperature[:] = 500.0
+        sim.run(0.4)
+        stretch = np.ptp(np.asarray(sim.particles.x), axis=0) / before
+        fluid = isinstance(law, mpm.materials.Fluid)  # whose surfaces part a little
+        assert abs(stretch - 1.02).max() < (5e-3 if fluid else 2e-4)  # measured: 2.5e-3, 2e-5
+        assert (np.asarray(sim.particles.thermal_stretch) == 1.02).all()
+        name = "J" if fluid else "F"
+        rest = 1.0 if fluid else np.eye(dim)
+        assert abs(np.asarray(sim.particles[name]) - rest).max() < (
+            5e-3 if fluid else 1e-3
+        )  # measured: 2.8e-3, 3.6e-4
+
+
+@pytest.mark.parametrize(("dim", "dtype"), [(2, "float64"), (3, "float64"), (2, "float32")])
+def test_what_a_law_dissipates_heats_it(dim, dtype):
+    """Plastic and viscous, also in steps whose bodies conduct."""
+    share = 0.9
+    metal = mpm.materials.VonMises(
+        E=1e5,
+        nu=0.3,
+        density=100,
+        yield_stress=500,
+        thermal=mpm.Thermal(0.5, 2.0, 300.0, taylor_quinney=share),
+    )
+    jelly = mpm.materials.Viscoelastic(
+        E=1e5,
+        nu=0.3,
+        density=100,
+        g_1=0.6,
+        tau_1=0.01,
+        thermal=mpm.Thermal(0.5, 1.0, 350.0, taylor_quinney=share),
+    )
+    scene = mpm.Scene((0,) * dim, (1,) * dim, gravity=(0,) * (dim - 1) + (-9.81,))
+    scene.add(Box((0.1,) * dim, (0.4,) * dim), metal, velocity=(-4,) * dim)
+    scene.add(Box((0.6,) * dim, (0.9,) * dim), jelly, velocity=(4,) * dim)
+    sim = mpm.Simulation(scene, dx=1 / 16, dissipation=True, dtype=dtype)
+    sim.run(0.05)
+    lost = sim.history["plastic_dissipation"] + sim.history["viscous_dissipation"]
+    gained = sim.history["heat"] - sim.history["heat"][0]
+    small = 2e-2 if dtype == "float32" else 1e-9  # of a gain that is 1e-3 of the heat
+    assert gained[-1] == pytest.approx(share * lost[-2], rel=small) and lost[-1] > 10  # of the step before
+    assert (np.asarray(sim.particles.temperature).max() > 351) and sim.history["plastic_dissipation"][-1] > 1
+
+
+@pytest.mark.parametrize("cold", [0.0, 100.0])
+def test_a_melting_front_moves_as_stefan_found(cold):
+    """A solid at or below melting, whose end is as much above it as the latent heat over c (St = 1)."""
+    n, end = 20, 0.04
+    thermal = mpm.Thermal(1, 1, BASE - cold, melting=mpm.Melting(BASE, 100.0))
+    scene = mpm.Scene((0, 0), (1, 4 / n), walls={"x-": mpm.Wall("slip", temperature=BASE + 100)})
+    scene.add(Box((0, 0), (1, 4 / n)), mpm.materials.NeoHookean(E=1, nu=0, density=1, thermal=thermal))
+    sim = mpm.Simulation(scene, dx=1 / n, dt=0.1 / n**2)
+    sim.run(end)
+    root = 0.62006 if not cold else 0.37777  # of the equation of the front, / (2 sqrt(alpha t))
+    melted = np.asarray(sim.particles.liquid_fraction).mean()
+    assert melted == pytest.approx(2 * root * math.sqrt(end), rel=0.03)  # measured: +2.0 %, -0.3 %
+    T, share = temperature(sim), np.asarray(sim.particles.liquid_fraction)
+    assert (T[share == 1] >= BASE).all() and (T[share == 0] <= BASE).all()
+    assert (T[(share > 0) & (share < 1)] == BASE).all()
+    assert np.diff(sim.history["heat"]).sum() == pytest.approx(sim.history["wall_heat"].sum(), rel=1e-11)
+
+
+def test_what_melts_freezes_again_and_keeps_its_heat(tmp_path):
+    """Hot and cold halves of two materials; the liquid conducts and stores otherwise."""
+    ice = mpm.Thermal(2.0, 1.0, 250.0, melting=mpm.Melting(273.0, 60.0, conductivity=0.5, specific_heat=2.0))
+    scene = mpm.Scene((0, 0), (1, 0.5))
+    for low, temperature_of in ((0.0, 100.0), (0.5, 290.0)):
+        thermal = dataclasses.replace(ice, temperature=temperature_of)
+        scene.add(
+            Box((low, 0), (low + 0.5, 0.5)), mpm.materials.NeoHookean(E=1, nu=0, density=1, thermal=thermal)
+        )
+    sim = mpm.Simulation(scene, dx=1 / 8, dt=1e-3)
+    begun = np.array(sim.particles.liquid_fraction)
+    assert set(begun) == {0.0, 1.0}
+    heat = 0.25 * (100.0 + 273 + 60 + 2.0 * (290 - 273))
+    assert sim.totals().heat == pytest.approx(heat, rel=1e-13)
+    sim.step(40)
+    sim.save(tmp_path / "kept.mpm")
+    again = mpm.load(tmp_path / "kept.mpm")
+    again.step(40)
+    sim.step(40)
+    assert bits(again) == bits(sim) and again.scene.bodies[0].material == scene.bodies[0].material
+    assert abs(sim.history["heat"] / heat - 1).max() < 1e-13
+    share = np.asarray(sim.particles.liquid_fraction)
+    assert (share < begun).any()
+
+
+def test_heat_of_dissipation_needs_its_books():
+    law = mpm.materials.NeoHookean(E=1, nu=0, density=1, thermal=mpm.Thermal(1, 1, taylor_quinney=0.5))
+    with pytest.raises(ValueError, match=r"taylor_quinney = 0\.5: needs dissipation=True"):
+        mpm.Simulation(scene_of(law), dx=1 / 8)
+    with pytest.raises(ValueError, match=r"expansion = 0\.01: must be < 0\.0033"):
+        mpm.Thermal(1, 1, 300.0, 0.01)
 
 
 def plain():

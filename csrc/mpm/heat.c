@@ -13,18 +13,33 @@
 static const double BOUND = 1.0 / 5, DUE = 0.02;
 enum { MOST_SUB_STEPS = 1 << 20 };
 
-static const char *const names[] = {"temperature", "temperature_gradient"};
+enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS }; /* HEATED with books of dissipation */
+static const char *const names[FIELDS] = {"temperature", "temperature_gradient", "thermal_stretch",
+                                          "liquid_fraction", "heated_dissipation"};
+
+static int field_count(const mpm_simulation *simulation)
+{
+    return simulation->settings.dissipation ? FIELDS : HEATED;
+}
 
 mpm_status mpm_heat_add_fields(mpm_simulation *simulation)
 {
-    mpm_field rows[2] = {
+    mpm_field rows[FIELDS] = {
         {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY},
         {.rank = MPM_VECTOR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
          .high = INFINITY},
+        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY,
+         .initial = 1},
+        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 1,
+         .low_closed = true, .high_closed = true},
+        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
     };
-    mpm_store_name(&rows[0], names[0], "K"); /* short enough */
-    mpm_store_name(&rows[1], names[1], "K/m");
-    return mpm_store_add_fields(&simulation->store, rows, 2);
+    mpm_store_name(&rows[TEMPERATURE], names[TEMPERATURE], "K"); /* short enough */
+    mpm_store_name(&rows[GRADIENT], names[GRADIENT], "K/m");
+    mpm_store_name(&rows[STRETCH], names[STRETCH], "1");
+    mpm_store_name(&rows[LIQUID], names[LIQUID], "1");
+    mpm_store_name(&rows[HEATED], names[HEATED], "J/m\u00b3");
+    return mpm_store_add_fields(&simulation->store, rows, field_count(simulation));
 }
 
 static int column_of(const mpm_simulation *simulation, int which)
@@ -45,13 +60,26 @@ static bool is_positive(double value)
     return value > 0 && isfinite(value);
 }
 
+static bool may_melt(const mpm_thermal *thermal)
+{
+    return thermal->latent_heat == 0 ||
+           (is_positive(thermal->latent_heat) && is_positive(thermal->melting) &&
+            is_positive(thermal->liquid_specific_heat) && thermal->liquid_conductivity >= 0 &&
+            isfinite(thermal->liquid_conductivity));
+}
+
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal)
 {
     if (!(thermal->conductivity >= 0) || !isfinite(thermal->conductivity) || !is_positive(thermal->specific_heat) ||
         !is_positive(thermal->temperature) || !is_positive(thermal->density) ||
+        !may_melt(thermal) || !(thermal->expansion >= 0 && thermal->expansion * thermal->temperature < 1) ||
+        !(thermal->heating >= 0 && thermal->heating <= 1) ||
+        (thermal->heating > 0 && !simulation->settings.dissipation) ||
         mpm_material_law(&simulation->materials[material])->rigid)
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] = *thermal;
+    simulation->heat.expands |= thermal->expansion > 0;
+    simulation->heat.heats |= thermal->heating > 0;
     return MPM_OK;
 }
 
@@ -76,10 +104,17 @@ mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_hea
     return MPM_OK;
 }
 
+static void set_begin(const mpm_thermal *thermal, double *temperature, double *liquid)
+{
+    *temperature = thermal->temperature;
+    *liquid = thermal->latent_heat > 0 && thermal->temperature > thermal->melting;
+}
+
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS])
 {
     if (simulation->settings.heat)
-        initial[column_of(simulation, 0)] = simulation->heat.materials[material].temperature;
+        set_begin(&simulation->heat.materials[material], initial + column_of(simulation, TEMPERATURE),
+                  initial + column_of(simulation, LIQUID));
 }
 
 /* The largest diffusivity at rest [m2/s]. */
@@ -90,13 +125,23 @@ static double diffusivity(const mpm_simulation *simulation)
         const mpm_thermal *thermal = &simulation->heat.materials[m];
         if (thermal->specific_heat > 0)
             most = fmax(most, thermal->conductivity / (thermal->specific_heat * thermal->density));
+        if (thermal->latent_heat > 0)
+            most = fmax(most, thermal->liquid_conductivity / (thermal->liquid_specific_heat * thermal->density));
     }
     return most;
 }
 
 static mpm_heat_arguments arguments_of(const mpm_simulation *simulation, double dt)
 {
-    return (mpm_heat_arguments){simulation->heat.materials, column_of(simulation, 0), column_of(simulation, 1), dt};
+    return (mpm_heat_arguments){
+        .materials = simulation->heat.materials,
+        .temperature = column_of(simulation, TEMPERATURE),
+        .gradient = column_of(simulation, GRADIENT),
+        .stretch = column_of(simulation, STRETCH),
+        .liquid = column_of(simulation, LIQUID),
+        .heated = simulation->settings.dissipation ? column_of(simulation, HEATED) : -1,
+        .dt = dt,
+    };
 }
 
 static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage stage)
@@ -126,10 +171,10 @@ void mpm_heat_conduct(mpm_simulation *simulation, double dt)
     struct heat *heat = &simulation->heat;
     const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
     const bool flux = heat->has_flux;
-    if (!simulation->settings.heat || (!(most > 0) && !flux))
+    if (!simulation->settings.heat || (!(most > 0) && !flux && !heat->expands && !heat->heats))
         return;
     heat->pending += dt;
-    if (heat->pending * most < DUE * h * h * (1 - 1e-9))
+    if (!heat->heats && heat->pending * most < DUE * h * h * (1 - 1e-9))
         return;
     mpm_heat_pass described = {.grid = &simulation->grid, .wall_heat = simulation->reports.wall_heat};
     memcpy(described.walls, heat->walls, sizeof described.walls);
@@ -153,7 +198,7 @@ void mpm_heat_conduct(mpm_simulation *simulation, double dt)
         mpm_sweeps_heat(simulation, MPM_HEAT_BACK, &arguments);
     }
     heat->pending = 0;
-    for (int which = 0; which < 2; which++)
+    for (int which = 0; which < field_count(simulation); which++)
         mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, names[which]));
 }
 

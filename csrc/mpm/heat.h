@@ -5,7 +5,8 @@
 #pragma once
 #include "mpm/state.h"
 
-/* The fields of the particles, "temperature" [K] and "temperature_gradient" [K/m]. */
+/* The fields of the particles, "temperature" [K], "temperature_gradient" [K/m], "thermal_stretch",
+ * "liquid_fraction". */
 mpm_status mpm_heat_add_fields(mpm_simulation *simulation);
 
 /* Room for one more material. */

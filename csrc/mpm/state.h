@@ -62,6 +62,7 @@ struct heat {
     size_t capacity;
     mpm_heat_wall walls[6];
     bool has_flux;          /* one of them has */
+    bool expands, heats;    /* a material does; what a law dissipates heats it */
     double pending;         /* time that has passed since the last conduction [s] */
     double wall_heat;       /* from the walls since the last record [J] */
     double total;           /* sum m c T [J] of the state that was measured last */

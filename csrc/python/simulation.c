@@ -278,8 +278,10 @@ static PyObject *set_thermal(PyObject *self, PyObject *args)
 {
     int material;
     mpm_thermal thermal;
-    if (!PyArg_ParseTuple(args, "idddd", &material, &thermal.conductivity, &thermal.specific_heat,
-                          &thermal.temperature, &thermal.density))
+    if (!PyArg_ParseTuple(args, "idddddd(dddd)", &material, &thermal.conductivity, &thermal.specific_heat,
+                          &thermal.temperature, &thermal.density, &thermal.expansion, &thermal.heating,
+                          &thermal.melting, &thermal.latent_heat, &thermal.liquid_conductivity,
+                          &thermal.liquid_specific_heat))
         return NULL;
     mpm_simulation *core = enter(self);
     return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
@@ -331,7 +333,8 @@ static PyMethodDef methods[] = {
      "may be None: no column in the history"},
     MPM_PYTHON_SNAPSHOTS,
     {"set_thermal", set_thermal, METH_VARARGS,
-     "set_thermal(material, conductivity, specific_heat, temperature, density): of a material without particles"},
+     "set_thermal(material, conductivity, specific_heat, temperature, density, expansion, heating, (melting "
+     "temperature, latent heat, conductivity and specific heat of the liquid)): of a material without particles"},
     {"set_heat_wall", set_heat_wall, METH_VARARGS,
      "set_heat_wall(face, kind, value): a 'temperature' or a 'flux' into the material; before the first particles"},
     {"memory", memory, METH_NOARGS, "Bytes held."},

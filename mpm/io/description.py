@@ -24,7 +24,7 @@ from mpm.base import _check
 from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
-from mpm.materials.thermal import Thermal
+from mpm.materials.thermal import Melting, Thermal
 from mpm.materials.varying import Varying
 from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
@@ -218,6 +218,7 @@ class Writer:
         | materials.Material
         | hardening.Hardening
         | joints.Joint
+        | Melting
         | Thermal,
     ) -> Tree:
         """A dataclass, field by field."""
@@ -240,7 +241,7 @@ class Writer:
         if isinstance(part, hardening.Hardening):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
-        if isinstance(part, Thermal):
+        if isinstance(part, (Melting, Thermal)):
             return self.fields(part)
         if isinstance(part, joints.Joint):
             return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
@@ -429,7 +430,11 @@ class Reader:
         return material
 
     def thermal(self, tree: object) -> Thermal | None:
-        return None if tree is None else Thermal(**mapping(tree, "thermal"))
+        if tree is None:
+            return None
+        given = mapping(tree, "thermal")
+        melting = given.pop("melting", None)
+        return Thermal(**given, melting=None if melting is None else Melting(**mapping(melting, "melting")))
 
     def hardening(self, tree: object) -> Any:
         """A number, what varies, or a kind of hardening."""

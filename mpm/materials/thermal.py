@@ -1,4 +1,4 @@
-"""How a material conducts and stores heat: `Thermal`, which every law that deforms takes."""
+"""How a material conducts and stores heat: `Thermal`, which every law that deforms takes, and `Melting`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,47 @@ from dataclasses import dataclass
 
 from mpm.base import _check
 
-__all__ = ["Thermal"]
+__all__ = ["Melting", "Thermal"]
+
+
+@_check.strict_options
+@dataclass(frozen=True, slots=True)
+class Melting:
+    """The latent heat of a material: ``mpm.Thermal(2.2, 2100, 263, melting=mpm.Melting(273.15, 3.34e5, 0.6, 4200))``.
+
+    A particle melts as its enthalpy rises: its temperature stays at that of melting until it has taken the latent heat,
+    and freezes in the same way. ``sim.particles.liquid_fraction`` is the share that it has taken. The stresses are
+    those of the law, solid or liquid.
+
+    Parameters
+    ----------
+    temperature : float
+        Of melting [K], > 0.
+    latent_heat : float
+        [J/kg], > 0.
+    conductivity, specific_heat : float, optional
+        Of the liquid [W/(m K)], >= 0, and [J/(kg K)], > 0; default None: those of the solid.
+
+    Notes
+    -----
+    Particles begin as liquid where the material begins above the temperature of melting. A temperature that is written
+    above it has heat of the solid, of which the next conduction makes latent heat.
+    """
+
+    temperature: float
+    latent_heat: float
+    conductivity: float | None = None
+    specific_heat: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, unit in (("temperature", "K"), ("latent_heat", "J/kg"), ("specific_heat", "J/(kg K)")):
+            given = getattr(self, name)
+            if given is not None or name != "specific_heat":
+                value = _check.number(name, given, low=0, low_open=True, unit=unit)
+                object.__setattr__(self, name, value)
+        if self.conductivity is not None:
+            value = _check.number("conductivity", self.conductivity, low=0, unit="W/(m K)")
+            object.__setattr__(self, "conductivity", value)
 
 
 @_check.strict_options
@@ -15,9 +55,9 @@ class Thermal:
     """The thermal part of a material: ``mpm.materials.VonMises(..., thermal=mpm.Thermal(45, 480))``.
 
     Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Materials carry their
-    temperatures along. Stresses do not depend on them, and do not heat the material. Bodies exchange heat where they
-    share nodes; in a scene with contact between bodies, those that are not bonded exchange none. Rigid bodies and
-    colliders are insulated, and so are walls without ``temperature=`` or ``flux=`` (`mpm.Wall`).
+    temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, those that
+    are not bonded exchange none. Rigid bodies and colliders are insulated, and so are walls without ``temperature=`` or
+    ``flux=`` (`mpm.Wall`).
 
     Parameters
     ----------
@@ -28,6 +68,16 @@ class Thermal:
     temperature : float, optional
         Of the particles as they begin [K], > 0; default 293.15. ``sim.particles.temperature`` is writable, for
         temperatures that vary.
+    expansion : float, optional
+        Coefficient of linear thermal expansion a [1/K], >= 0, with a times `temperature` < 1; default 0. A body without
+        stress has the stretch 1 + a (T − `temperature`). The law gets F without this stretch, and so do the fields
+        ``F`` and ``J``; ``thermal_stretch`` is the rest. In 2-D a body expands in its plane alone; for plane strain,
+        take (1 + ν) a.
+    taylor_quinney : float, optional
+        Share of what the law dissipates, plastic and viscous, that heats the material, 0 to 1; default 0, metals have
+        about 0.9. It needs ``dissipation=True`` of `mpm.Simulation`, and so explicit steps.
+    melting : Melting, optional
+        Its latent heat; default None: it does not melt.
 
     See Also
     --------
@@ -38,7 +88,14 @@ class Thermal:
     -----
     Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c), so it
     bounds no time step. It waits until 0.02 dx²/α has passed since the last one, so temperatures lag the clock by less
-    than that. The errors are of second order in dx.
+    than that, and so does the expansion. The errors are of second order in dx. What is
+    dissipated heats in the next step, and then every step conducts: ``history["heat"]`` is `taylor_quinney` times the
+    sum of the columns of the dissipation of the step before, beside what walls have given.
+
+    References
+    ----------
+    G. I. Taylor, H. Quinney, The latent energy remaining in a metal after cold working, Proc. R. Soc. Lond. A 143
+    (1934) 307-326.
 
     Examples
     --------
@@ -50,6 +107,9 @@ class Thermal:
     conductivity: float
     specific_heat: float
     temperature: float = 293.15
+    expansion: float = 0.0
+    taylor_quinney: float = 0.0
+    melting: Melting | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -58,6 +118,25 @@ class Thermal:
         for name, unit in (("specific_heat", "J/(kg K)"), ("temperature", "K")):
             value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
             object.__setattr__(self, name, value)
+        share = _check.number("taylor_quinney", self.taylor_quinney, low=0, high=1)
+        expansion = _check.number("expansion", self.expansion, low=0, unit="1/K")
+        if expansion * self.temperature >= 1:
+            raise ValueError(
+                f"expansion = {expansion:g}: must be < {1 / self.temperature:g} [1/K], 1/temperature: the body would "
+                "shrink to nothing at 0 K"
+            )
+        object.__setattr__(self, "taylor_quinney", share)
+        object.__setattr__(self, "expansion", expansion)
+        if self.melting is not None and not isinstance(self.melting, Melting):
+            raise _check.wrong_type("melting", self.melting, "an mpm.Melting or None")
+
+    @property
+    def _of_liquid(self) -> tuple[float, float, float, float]:
+        """Temperature of melting, latent heat, conductivity and specific heat of the liquid; 0: it does not melt."""
+        if (one := self.melting) is None:
+            return 0.0, 0.0, 0.0, 0.0
+        k = self.conductivity if one.conductivity is None else one.conductivity
+        return one.temperature, one.latent_heat, k, one.specific_heat or self.specific_heat
 
     def diffusivity(self, density: float) -> float:
         """The thermal diffusivity α = k/(ρ c) [m²/s].

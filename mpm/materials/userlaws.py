@@ -16,7 +16,7 @@ from mpm import _core
 from mpm.base import _check, fieldtable
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, registry
-from mpm.materials.thermal import Thermal
+from mpm.materials.thermal import Melting, Thermal
 
 __all__ = ["HistoryField", "UserLaw"]
 
@@ -450,8 +450,13 @@ class UserLaw(_Flowing):
             J_range=tree["J_range"],
             reference=tree["reference"],
             kinked=tree.get("kinked", False),
-            thermal=Thermal(**tree["thermal"]) if "thermal" in tree else None,
+            thermal=_thermal(tree["thermal"]) if "thermal" in tree else None,
         )
+
+
+def _thermal(tree: Mapping[str, Any]) -> Thermal:
+    melting = tree["melting"]
+    return Thermal(**{**tree, "melting": None if melting is None else Melting(**melting)})
 
 
 def _as_numbers(part: HistoryField) -> list[Any]:

@@ -82,6 +82,11 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
             "run, or give them the F of their weight"
         )
     for material in sim.materials:
+        if material.thermal is not None and material.thermal.expansion:
+            raise ValueError(
+                f"material = {material!r} expands with its temperature, which equilibrate does not know; let the "
+                "bodies come to rest in a run"
+            )
         if material._row["tangent"] is None:
             raise ValueError(
                 f"material = {material!r} has no tangent, which equilibrate needs: bring it to rest in a run"

@@ -301,6 +301,7 @@ class Numerics(Leaving):
             return
         for name, material in heat.named(scene):
             heat.refuse_thermal(material, name, True)
+            heat.refuse_unheated(material, name, self.dissipation)
         if self.kernel == "linear":
             raise ValueError(
                 "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "
@@ -407,8 +408,8 @@ def add_material(core: _core.Simulation, material: Material, layer: int) -> int:
     if layer:
         core.set_layer(index, layer)
     if (thermal := material.thermal) is not None:
-        density = material._least_density()
-        core.set_thermal(index, thermal.conductivity, thermal.specific_heat, thermal.temperature, density)
+        numbers = thermal.conductivity, thermal.specific_heat, thermal.temperature, material._least_density()
+        core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, thermal._of_liquid)
     return index
 
 

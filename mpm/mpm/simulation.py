@@ -399,6 +399,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """Hand a body to the core."""
         bodies.refuse_material(sampled.body, self._numerics)
         heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
+        heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)

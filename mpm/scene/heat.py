@@ -8,7 +8,15 @@ from mpm import _core
 from mpm.materials.laws import Material
 from mpm.scene.scene import Scene
 
-__all__ = ["conducts", "heated_faces", "named", "refuse_heat", "refuse_thermal", "refuse_walls"]
+__all__ = [
+    "conducts",
+    "heated_faces",
+    "named",
+    "refuse_heat",
+    "refuse_thermal",
+    "refuse_unheated",
+    "refuse_walls",
+]
 
 
 def named(scene: Scene) -> Iterator[tuple[str, Material]]:
@@ -48,6 +56,16 @@ def refuse_thermal(material: Material, name: str, heated: bool) -> None:
         raise ValueError(
             f"material of {name!r}: thermal = {material.thermal!r}: the simulation began without heat and has no "
             "temperatures; give a body of its scene a material with thermal="
+        )
+
+
+def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
+    """Raise ValueError for a share of the dissipation that heats, where none is known."""
+    thermal = material.thermal
+    if thermal is not None and thermal.taylor_quinney and not dissipation:
+        raise ValueError(
+            f"material of {name!r}: taylor_quinney = {thermal.taylor_quinney:g}: needs dissipation=True of "
+            "mpm.Simulation, which finds what heats; or leave it out"
         )
 
 

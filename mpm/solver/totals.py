@@ -71,7 +71,7 @@ class Totals:
         Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
         `mpm.Simulation`).
     heat : float or None
-        Σ m c T where bodies conduct heat (`mpm.Thermal`); else, with ``dissipation=True``, Σ V ρc (T − T_initial) of
+        Σ m c T, with the latent heat of what has melted, where bodies conduct heat (`mpm.Thermal`); else, with ``dissipation=True``, Σ V ρc (T − T_initial) of
         laws with a temperature [J].
 
     Notes
@@ -212,7 +212,7 @@ class History(Mapping[str, FloatArray]):
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
     Where bodies conduct heat (`mpm.Thermal`) there are ``heat`` and ``wall_heat`` [J], which walls have given since the
-    entry before: heat_{k+1} − heat_k = wall_heat, as long as no particle comes or goes.
+    entry before: heat_{k+1} − heat_k = wall_heat, as long as no particle comes or goes and no dissipation heats.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

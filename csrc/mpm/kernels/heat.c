@@ -17,17 +17,27 @@
  * temperature makes to T_i. Nodes share out heat as they have collected it: the increments by m c, the values by m c b,
  * in proportion to k V. So sum m c T changes by what comes in alone, also where materials with several b share nodes.
  *
+ * A material that melts at Tm has a liquid share f as well, and the enthalpy e = c T + L f where f < 1, and c Tm + L +
+ * c' (T - Tm), with the liquid's c' (and k'), where f = 1. It takes c times the change above, and T and f follow from
+ * e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
+ *
+ * A material that expands has the thermal stretch s = 1 + a (T - T0), and keeps the elastic part F/s of its deformation
+ * (J/s^d), of which its law computes the stress: when T changes, so does F. In 2-D, s acts in the plane. The volume is
+ * V = J s^d V0.
+ *
  * D. Sulsky, Z. Chen, H. L. Schreyer, Comput. Methods Appl. Mech. Eng. 118 (1994) 179: sums over particles as
  * integrals; Y. R. Fei et al., ACM Trans. Graph. 40(4) (2021) 109: the transfer.
  */
 #include "mpm/kernels/any_scheme.h"
 
 
+#define REAL_BELOW_1 ((real)(REAL_IS_FLOAT ? 1 - 0x1p-24 : 1 - 0x1p-53)) /* not all is liquid */
+
 /* A tile with what conduction needs of it. */
 struct conductor {
     struct tile tile;
-    wide volume, capacity; /* V [m^d]; m c [J/K] */
-    wide T, G[DIM];
+    wide volume, capacity, conductance; /* V [m^d]; m c [J/K]; k V */
+    wide T, G[DIM], c, liquid;          /* liquid: its share, 0 of a material that does not melt */
 };
 
 static const mpm_thermal *thermal_of(const mpm_heat_arguments *heat, const mpm_group *group)
@@ -53,9 +63,24 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
     wide J = p->tile.state.J;
     if (!keeps_J)
         J = matrix_det(p->tile.state.F) * law_volume_scale(k.row, &p->tile.state);
+    if (thermal_of(heat, group)->expansion > 0) {
+        const wide s = wide_load(tile_scalar(sweep->particles, heat->stretch, t));
+        J *= DIM == 2 ? s * s : s * s * s;
+    }
     const mask alive = wide_less(zero, p->tile.mass);
     p->volume = wide_select(alive, p->tile.volume * J, zero);
-    p->capacity = wide_select(alive, p->tile.mass * wide_set((real)thermal_of(heat, group)->specific_heat), zero);
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    wide k_T = wide_set((real)thermal->conductivity);
+    p->c = wide_set((real)thermal->specific_heat);
+    p->liquid = zero;
+    if (thermal->latent_heat > 0) {
+        p->liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+        const mask solid = wide_less(p->liquid, wide_set(1));
+        p->c = wide_select(solid, p->c, wide_set((real)thermal->liquid_specific_heat));
+        k_T = wide_select(solid, k_T, wide_set((real)thermal->liquid_conductivity));
+    }
+    p->capacity = wide_select(alive, p->tile.mass * p->c, zero);
+    p->conductance = p->volume * k_T;
     p->T = wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->temperature, t)), zero);
     for (int a = 0; a < DIM; a++)
         p->G[a] = wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->gradient + a, t)), zero);
@@ -68,12 +93,11 @@ static int lanes_left(const mpm_group *group, ptrdiff_t t)
 }
 
 /* k V/(m c): the diffusivity, 0 where there is no particle. */
-static wide diffusivity(const struct conductor *p, double conductivity)
+static wide diffusivity(const struct conductor *p)
 {
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, p->capacity);
-    return wide_select(alive, wide_set((real)conductivity) * p->volume / wide_select(alive, p->capacity, wide_set(1)),
-                       zero);
+    return wide_select(alive, p->conductance / wide_select(alive, p->capacity, wide_set(1)), zero);
 }
 
 static struct deposit no_deposit(void)
@@ -98,6 +122,43 @@ INLINE void for_each_conductor(const mpm_sweep *sweep, const mpm_arguments *argu
 
 /* ---- particles to nodes ----------------------------------------------------------------------------------------- */
 
+/* Where the heat per mass that a particle gains takes its temperature and its liquid share. */
+static void melt(const mpm_thermal *thermal, const struct conductor *p, wide gained, wide *T, wide *liquid)
+{
+    const wide zero = wide_set(0), one = wide_set(1), Tm = wide_set((real)thermal->melting);
+    const wide L = wide_set((real)thermal->latent_heat), above = p->c * (p->T - Tm);
+    const mask was_solid = wide_less(p->liquid, one);
+    /* the enthalpy over that of the solid at Tm */
+    const wide e = wide_select(was_solid, wide_fma(L, p->liquid, above), L + above) + gained;
+    const mask freezes = wide_less(e, zero), melts = wide_less_equal(L, e);
+    const wide cold = Tm + e / wide_set((real)thermal->specific_heat);
+    const wide hot = Tm + (e - L) / wide_set((real)thermal->liquid_specific_heat);
+    *T = wide_select(freezes, cold, wide_select(melts, hot, Tm));
+    *liquid = wide_select(freezes, zero, wide_select(melts, one, wide_min(e / L, wide_set(REAL_BELOW_1))));
+}
+
+/* Takes in what the law has dissipated since the last time. */
+static void take_in(struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
+                    const mpm_group *group, ptrdiff_t t)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    const mask alive = wide_less(wide_set(0), p->capacity);
+    real *before = tile_scalar(sweep->particles, heat->heated, t);
+    wide now = wide_set(0);
+    for (int i = 0; i < 2; i++)
+        now += wide_load(tile_scalar(sweep->particles, material->dissipation[i], t));
+    const wide mass = wide_select(alive, p->tile.mass, wide_set(1));
+    const wide gained = wide_set((real)thermal->heating) * (now - wide_load(before)) * p->tile.volume / mass;
+    wide_store(before, now);
+    wide T = p->T + gained / p->c, liquid = p->liquid;
+    if (thermal->latent_heat > 0) {
+        melt(thermal, p, gained, &T, &liquid);
+        wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, wide_set(0)));
+    }
+    wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, wide_set(0)));
+}
+
 /* {sum w m c T, sum w k V T, sum w k V, sum w m c}. Measures the largest diffusivity. */
 static void means_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                            struct workspace *work, mpm_measure *result)
@@ -107,24 +168,27 @@ static void means_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *hea
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         struct conductor p;
         conductor_load(&p, sweep, heat, group, t);
+        if (thermal_of(heat, group)->heating > 0) {
+            take_in(&p, sweep, heat, group, t);
+            conductor_load(&p, sweep, heat, group, t);
+        }
         struct deposit deposit = no_deposit();
         stencil_prepare(s, p.tile.x, sweep->scheme.degree);
         deposit.by_offset = true;
         deposit.mass = p.capacity;
-        const wide conductance = p.volume * wide_set((real)thermal_of(heat, group)->conductivity);
         deposit.Q[0] = p.capacity * p.T;
-        deposit.Q[1] = conductance * p.T;
+        deposit.Q[1] = p.conductance * p.T;
         if (DIM == 3)
-            deposit.Q[DIM - 1] = conductance;
+            deposit.Q[DIM - 1] = p.conductance;
         else
-            deposit.third = conductance;
+            deposit.third = p.conductance;
         UNROLL for (int a = 0; a < DIM; a++) {
             deposit.A[a][0] = p.capacity * h * p.G[a];
-            deposit.A[a][1] = conductance * h * p.G[a];
+            deposit.A[a][1] = p.conductance * h * p.G[a];
         }
         fold_offset(&deposit, s->e);
         stencil_scatter(s, work->momentum + ARENA_SLACK, lanes_left(group, t), sweep->scheme.degree, &deposit);
-        const double found = wide_largest(diffusivity(&p, thermal_of(heat, group)->conductivity));
+        const double found = wide_largest(diffusivity(&p));
         result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
     }
     arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_HEAT]);
@@ -171,7 +235,7 @@ static void flow_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat
     const int degree = sweep->scheme.degree;
     const double h = sweep->dx;
     const wide zero = wide_set(0);
-    const wide factor = wide_set((real)(-heat->dt * thermal_of(heat, group)->conductivity / (h * h)));
+    const wide factor = wide_set((real)(-heat->dt / (h * h)));
     struct stencil *s = &work->stencil;
     arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
@@ -183,7 +247,7 @@ static void flow_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat
         const mask alive = wide_less(zero, p.capacity);
         deposit.by_slope = true;
         UNROLL for (int a = 0; a < DIM; a++)
-            deposit.G[a][0] = wide_select(alive, factor * p.volume * stencil_sum(s, 1 + DIM + a, 0), zero);
+            deposit.G[a][0] = wide_select(alive, factor * p.conductance * stencil_sum(s, 1 + DIM + a, 0), zero);
         stencil_scatter(s, work->momentum + ARENA_SLACK, lanes_left(group, t), degree, &deposit);
     }
     arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_HEAT_FLOW]);
@@ -197,6 +261,30 @@ void MPM_KERNEL(heat_heat_flow)(const mpm_sweep *sweep, const mpm_arguments *arg
 }
 
 /* ---- nodes to particles ----------------------------------------------------------------------------------------- */
+
+/* Gives the elastic part of the deformation the thermal stretch of the new temperatures. */
+static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, wide T,
+                   ptrdiff_t t)
+{
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    real *stretch = tile_scalar(sweep->particles, heat->stretch, t);
+    const wide one = wide_set(1), warmer = T - wide_set((real)thermal->temperature);
+    const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
+    const wide s = wide_select(alive, wide_fma(wide_set((real)thermal->expansion), warmer, one), one);
+    const wide ratio = wide_load(stretch) / s;
+    const bool keeps_J = law_keeps_J(sweep->materials[group->material].law);
+    wide_store(stretch, s);
+    if (keeps_J) {
+        real *J = tile_vector(sweep->particles, MPM_COLUMN_C + DIM, t);
+        wide_store(J, wide_load(J) * (DIM == 2 ? ratio * ratio : ratio * ratio * ratio));
+        return;
+    }
+    UNROLL for (int a = 0; a < DIM; a++)
+        UNROLL for (int b = 0; b < DIM; b++) {
+            real *F = tile_vector(sweep->particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH;
+            wide_store(F, wide_load(F) * ratio);
+        }
+}
 
 static void back_to_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                           struct workspace *work, mpm_measure *result)
@@ -216,9 +304,16 @@ static void back_to_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat
         stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_MOMENT);
         const mask alive = wide_less(zero, p.capacity);
         const wide change = stencil_sum(s, 0, 1), mean = stencil_sum(s, 0, 2);
-        const wide beta = share * diffusivity(&p, thermal_of(heat, group)->conductivity);
+        const wide beta = share * diffusivity(&p);
         const wide gained = wide_fma(beta, stencil_sum(s, 0, 3) - p.T, change);
-        wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, p.T + gained, zero));
+        wide T = p.T + gained, liquid;
+        if (thermal_of(heat, group)->latent_heat > 0) {
+            melt(thermal_of(heat, group), &p, p.c * gained, &T, &liquid);
+            wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
+        }
+        wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, zero));
+        if (thermal_of(heat, group)->expansion > 0)
+            expand(sweep, heat, group, T, t);
         UNROLL for (int a = 0; a < DIM; a++) {
             const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
             wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
@@ -237,13 +332,23 @@ static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat,
                          struct workspace *work, mpm_measure *result)
 {
     (void)work;
-    const double c = thermal_of(heat, group)->specific_heat;
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    const double c = thermal->specific_heat;
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         const wide mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t));
         const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
-        for (int q = 0; q < WIDTH; q++)
+        const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+        for (int q = 0; q < WIDTH; q++) {
+            const double temperature = (double)wide_lane(T, q), share = (double)wide_lane(liquid, q);
+            double e = c * temperature;
+            if (thermal->latent_heat > 0 && share >= 1)
+                e = c * thermal->melting + thermal->latent_heat +
+                    thermal->liquid_specific_heat * (temperature - thermal->melting);
+            else if (thermal->latent_heat > 0)
+                e += thermal->latent_heat * share;
             if (wide_lane(mass, q) > 0)
-                result->heat += c * (double)wide_lane(mass, q) * (double)wide_lane(T, q);
+                result->heat += (double)wide_lane(mass, q) * e;
+        }
     }
 }
 

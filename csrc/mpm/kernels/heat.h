@@ -11,13 +11,19 @@ typedef struct mpm_thermal {
     double specific_heat; /* c [J/(kg K)] */
     double temperature;   /* of new particles [K] */
     double density;       /* at rest, the least of it [kg/m3] */
+    double melting;       /* Tm [K]; a latent heat of 0: it does not melt */
+    double latent_heat;   /* L [J/kg] */
+    double liquid_conductivity, liquid_specific_heat;
+    double expansion;     /* linear, per temperature above that of new particles [1/K] */
+    double heating;       /* share of what the law dissipates that heats it */
 } mpm_thermal;
 
-/** What a sweep needs: the row of every material, the columns of the temperature and of the first component of its
- *  gradient, and the sub-step. */
+/** What a sweep needs: the row of every material, the columns of the temperature, of the first component of its
+ *  gradient, of the thermal stretch that F does not contain, of the liquid share and, with books of dissipation,
+ *  of what of it has heated, and the sub-step. */
 typedef struct mpm_heat_arguments {
     const mpm_thermal *materials;
-    int temperature, gradient;
+    int temperature, gradient, stretch, liquid, heated;
     double dt; /* [s] */
 } mpm_heat_arguments;
 
