@@ -71,8 +71,8 @@ class Totals:
         Dissipated so far by the particles that are there [J]; None without ``dissipation=True`` (see
         `mpm.Simulation`).
     heat : float or None
-        Σ m c T, with the latent heat of what has melted, where bodies conduct heat (`mpm.Thermal`); else, with ``dissipation=True``, Σ V ρc (T − T_initial) of
-        laws with a temperature [J].
+        Σ m c T, with the latent heat of what has melted, where bodies conduct heat (`mpm.Thermal`); else, with
+        ``dissipation=True``, Σ V ρc (T − T_initial) of laws with a temperature [J].
 
     Notes
     -----
