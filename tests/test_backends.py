@@ -182,3 +182,31 @@ def test_bodies_that_touch(on_both, dim, dtype, threads):
 
     check(on_both(run))
     assert run().history["friction_work"].sum() > 0
+
+
+@each("dim, dtype", [(2, "float64"), (3, "float32")])
+def test_heat(on_both, dim, dtype):
+    """Two bodies that melt, expand and heat, between faces with a temperature, with a flux and periodic ones."""
+
+    def run() -> mpm.Simulation:
+        walls = {
+            "x-": mpm.Wall("separate", temperature=500),
+            "x+": mpm.Wall("slip", flux=2e4),
+            "y": "periodic",
+        }
+        scene = mpm.Scene((0,) * dim, (1,) * dim, walls=walls)
+        for k, melting in enumerate((None, mpm.Melting(305.0, 20.0, conductivity=0.2))):
+            thermal = mpm.Thermal(0.5, 1.0, 300.0, 1e-4, taylor_quinney=0.9, melting=melting)
+            law = mpm.materials.VonMises(E=1e4, nu=0.3, density=100, yield_stress=50, thermal=thermal)
+            scene.add(
+                mpm.shapes.Box((0.5 * k,) * dim, (0.5 * k + 0.5,) * dim), law, velocity=(1 - 2 * k,) * dim
+            )
+        sim = mpm.Simulation(scene, dx=1 / 8, dtype=dtype, dissipation=True)
+        sim.step(10)
+        return checkpoint.loads(checkpoint.dumps(sim)) if dim == 2 else sim
+
+    one, other = on_both(run)
+    for sim in (one, other):
+        sim.step(10)
+        assert len(set(np.asarray(sim.particles.liquid_fraction))) > 2
+    check((one, other))
