@@ -14,6 +14,13 @@ from mpm.gallery import Entry
 from mpm.solver.options import Common
 
 
+def a_column():
+    """Ground under gravity."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(SHAPE, mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000), name="ground")
+    return scene
+
+
 def a_case(a):
     return {"a": a}
 
@@ -558,6 +565,8 @@ TARGETS = {
         {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]],
          "pressure": [v for v in NUMBER if v is not None], "traction": VECTOR_2D, "follows": [1, 0, "yes", 1.0, []],
          "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
+    "Scene.lithostatic": (lambda c, **k: a_column().lithostatic(**k), {"K0": 0.5},
+                          {"K0": [*(v for v in NOT_NEGATIVE if v is not None), None, {"nobody": 1}, {"ground": -1}]}),
     "Scene.hold": (lambda c, **k: c.scene.hold(**{"body": "taken", "velocity": (0, None), **k}), {"where": SHAPE},
                    {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]],
                     "velocity": [*(v for v in VECTOR_2D if str(v) != "(None, 1)"), None, (None, None), (None, "a"),

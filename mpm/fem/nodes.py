@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy.typing as npt
 
+from mpm.shapes import Shape
 from mpm.solver.particles import Particles
 
 
@@ -36,12 +37,12 @@ class Nodes(Particles):
             return f"; sim.compute({name!r}) computes it"
         return super()._near(name, names)
 
-    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
+    def delete(self, rows_or_mask: npt.ArrayLike | slice | Shape) -> int:
         """Refuse: elements keep their nodes.
 
         Parameters
         ----------
-        rows_or_mask : array_like or slice
+        rows_or_mask : array_like, slice or one of `mpm.shapes`
             Not used.
 
         Raises

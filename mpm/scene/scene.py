@@ -6,7 +6,7 @@ import copy
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from mpm.materials.laws import Material, field_values, is_python_law, wrong_mate
 from mpm.materials.userlaws import refuse_dimension
 from mpm.materials.varying import Varying
 from mpm.scene import contacts as _contacts
+from mpm.scene import lithostatic as _lithostatic
 from mpm.scene import walls as _walls
 from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
@@ -597,6 +598,10 @@ class Scene(Collides, _check.Strict):
             the scene stays as before.
         """
         self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
+        if any(isinstance(body.F, _lithostatic.Lithostatic) for body in self._bodies):
+            raise ValueError(
+                "add: Scene.lithostatic knows the weight of the bodies before it; call it after the last one"
+            )
         body = make_body(
             shape,
             material,
@@ -820,6 +825,54 @@ class Scene(Collides, _check.Strict):
         load = make_hold(body=body, where=where, velocity=velocity, name=name, **self._about_loads())
         self._loads.append(load)
         return load
+
+    @_check.options
+    def lithostatic(self, K0: float | Mapping[str, float]) -> None:
+        """Let bodies begin with the stresses of their own weight: those of ground that has come to rest long ago.
+
+        The vertical stress of a point is the weight of all bodies above it, layer by layer; the horizontal stress is
+        K0 times as large. Bodies get the `F` that bears these stresses; in 2-D the stress out of plane is that of plane
+        strain. Level ground is then at rest but for the cells at its surface, and `Simulation.equilibrate` with
+        ``increments=1`` finds the rest, also below a slope or beside a wall. Call it after the last body; ground that
+        comes later, by `Simulation.add`, begins without stress.
+
+        Parameters
+        ----------
+        K0 : float, or mapping of str to float
+            Horizontal over vertical stress, >= 0, of all bodies that deform, or by name; others begin without stress.
+            Elastic ground that cannot move sideways has ν/(1 − ν), normally consolidated soil 1 − sin φ (Jaky 1944), a
+            fluid 1. The stresses must be within the strength of the material.
+
+        Raises
+        ------
+        TypeError, ValueError
+            K0 is no number >= 0 or names no such body; gravity is 0 or not along an axis, or there is a body force; a
+            body has an `F` or a density that varies, or is of `Points`. A simulation raises where the material yields
+            in this state, and `mpm.fem.Simulation` always: its elements deform with their nodes.
+
+        References
+        ----------
+        J. Jaky, The coefficient of earth pressure at rest, J. Soc. Hungarian Architects Engineers 78 (1944) 355-358.
+
+        Examples
+        --------
+        >>> scene = mpm.Scene((0, 0), (4, 3), gravity=(0, -9.81), walls={"x": "slip", "y-": "sticky"})
+        >>> clay = mpm.materials.DruckerPrager(E=1e7, nu=0.3, density=1900, friction_angle_deg=25, cohesion=5e3)
+        >>> ground = scene.add(mpm.shapes.Box((0, 0), (4, 2)), clay, name="clay")
+        >>> scene.lithostatic(K0=0.5)
+        """
+        self._refuse_if_kept("make a new simulation")
+        made = _lithostatic.make_all(
+            self._bodies,
+            K0,
+            gravity=self._gravity,
+            body_force=self._body_force,
+            lower=self._lower,
+            upper=self._upper,
+        )
+        self._bodies = [
+            replace(body, F=made[body.name]) if body.name in made else body for body in self._bodies
+        ]
 
     def _add_collider(self, collider: Collider) -> None:
         self._colliders.append(collider)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from mpm.base import _check, advice
 from mpm.base.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN
 from mpm.materials.laws import registry
+from mpm.shapes import Shape
 from mpm.solver import derived
 
 if TYPE_CHECKING:
@@ -184,14 +185,14 @@ class Particles:
         add(name, unit, _check.choice("rank", rank, RANKS), _check.number("initial", initial))
         return self[name]
 
-    def delete(self, rows_or_mask: npt.ArrayLike | slice) -> int:
+    def delete(self, rows_or_mask: npt.ArrayLike | slice | Shape) -> int:
         """Delete particles. The remaining rows keep their order and their `id`; the arrays are new.
 
         Parameters
         ----------
-        rows_or_mask : array_like or slice
-            Row numbers from 0 to n − 1, booleans of shape (n,) that are true for particles to delete, or a slice of
-            rows such as ``sim.rows("ball")``.
+        rows_or_mask : array_like, slice or one of `mpm.shapes`
+            Row numbers from 0 to n − 1, booleans of shape (n,) that are true for particles to delete, a slice of rows
+            such as ``sim.rows("ball")``, or a shape: the particles that are in it now, as an excavation takes them.
 
         Returns
         -------
@@ -201,12 +202,27 @@ class Particles:
         Raises
         ------
         TypeError, ValueError
-            The argument is neither rows nor a mask; nothing is deleted.
+            The argument is neither rows nor a mask nor a solid; nothing is deleted.
         """
         return self._core.delete_particles(self._mask(rows_or_mask))
 
+    def _within(self, shape: Shape) -> npt.NDArray[np.bool_]:
+        """Which particles are in a shape (n,)."""
+        x = np.asarray(self._copy("x"), dtype=np.float64)
+        if shape.dimension != x.shape[1]:
+            raise ValueError(
+                f"rows_or_mask is {shape.dimension}-D: must be {x.shape[1]}-D like the particles"
+            )
+        if not shape._has_inside or shape._only_collides:
+            raise TypeError(
+                f"rows_or_mask = {_check.shown(shape)}: must be a solid that does not change with time"
+            )
+        return shape.contains(x)
+
     def _mask(self, rows_or_mask: object) -> npt.NDArray[np.uint8]:
         n = len(self)
+        if isinstance(rows_or_mask, Shape):
+            return self._within(rows_or_mask).astype(np.uint8)
         expected = f"rows from 0 to {n - 1} or booleans of shape ({n},)"
         if isinstance(rows_or_mask, slice):
             rows_or_mask = np.arange(n)[rows_or_mask]
