@@ -27,6 +27,7 @@ RESULTS = (
     "mpm.mpm.rigidstate.RigidState",
     "mpm.scene.settings.Setting", "mpm.solver.checkup.Report", "mpm.solver.checkup.Finding",
     "mpm.study.comparison.Comparison", "mpm.study.results.SweepTable",
+    "mpm.study.strength.Safety", "mpm.study.strength.Trial",
     "mpm.io.compare.Difference", "mpm.config.Configuration", "mpm.io.trajectory.Recording", "mpm.handles.replay.Replay",
     "mpm.handles.replay.Frame", "mpm.materials.laws.Evaluation", "mpm.viewer.widget.Viewer",
 )  # fmt: skip

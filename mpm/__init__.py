@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mpm.io.compare import diff
     from mpm.solver.checkup import doctor
     from mpm.study.comparison import compare
+    from mpm.study.strength import factor_of_safety
     from mpm.study.sweeps import sweep
     from mpm.viewer import view
     from mpm.viz.panels import compare_plot
@@ -72,6 +73,7 @@ __all__ = [
     "diff",
     "doctor",
     "export",
+    "factor_of_safety",
     "fem",
     "gallery",
     "get_include",
@@ -116,6 +118,7 @@ _LAZY_FUNCTIONS = {
     "diff": "mpm.io.compare",
     "doctor": "mpm.solver.checkup",
     "export": "mpm.handles.export",
+    "factor_of_safety": "mpm.study.strength",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.handles.replay",
     "sweep": "mpm.study.sweeps",

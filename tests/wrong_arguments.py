@@ -14,6 +14,16 @@ from mpm.gallery import Entry
 from mpm.solver.options import Common
 
 
+@functools.cache
+def unsafe():
+    """Clay that is not strong enough by far, and the same simulation each time: no trial changes it."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls="sticky")
+    scene.add(
+        S.Box((0.25, 0), (0.75, 1)), M.VonMises(E=1e5, nu=0.3, density=1000, yield_stress=4e3), name="clay"
+    )
+    return mpm.Simulation(scene, dx=1 / 4, local_damping=0.7, threads=1)
+
+
 def a_column():
     """Ground under gravity."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
@@ -565,6 +575,10 @@ TARGETS = {
         {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]],
          "pressure": [v for v in NUMBER if v is not None], "traction": VECTOR_2D, "follows": [1, 0, "yes", 1.0, []],
          "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
+    "factor_of_safety": (lambda c, **k: mpm.factor_of_safety(**{"build": unsafe, **k}), {},
+                         {"build": [None, 1, "f", unsafe()],
+                          "between": [*VECTOR, (0, 1), (-1, 1), (2, 1), (1, 1)],
+                          "tolerance": [*NUMBER, 0, 1], "duration": [v for v in POSITIVE if v is not None]}),
     "Scene.lithostatic": (lambda c, **k: a_column().lithostatic(**k), {"K0": 0.5},
                           {"K0": [*(v for v in NOT_NEGATIVE if v is not None), None, {"nobody": 1}, {"ground": -1}]}),
     "Scene.hold": (lambda c, **k: c.scene.hold(**{"body": "taken", "velocity": (0, None), **k}), {"where": SHAPE},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.materials.laws import Material
 from mpm.shapes import Points, Shape
-
-if TYPE_CHECKING:
-    from mpm.scene.scene import Body
 
 __all__ = ["Lithostatic", "columns_above", "make_all"]
 
@@ -26,6 +23,26 @@ SOLVED = 1e-11  # of the stress
 SMALL = 1e-7  # a strain, for derivatives
 YIELDED = 1e-2  # of the stress: what the return map may take away
 AXES = "xyz"
+
+
+class Body(Protocol):
+    """A body of a scene."""
+
+    @property
+    def name(self) -> str:
+        """Unique in the scene."""
+
+    @property
+    def shape(self) -> Shape:
+        """Where it is at the beginning."""
+
+    @property
+    def material(self) -> Material:
+        """What it consists of."""
+
+    @property
+    def F(self) -> Any:
+        """The deformation gradient that it begins with."""
 
 
 def columns_above(
