@@ -27,7 +27,7 @@ endif
 .PHONY: help drive-browser demo test law slow all-tests lint format static c asan tsan coverage wheel notebooks docs formats browser bench gate peers lock clean
 
 help:
-	@echo "make demo       a column of sand, then an elastic cube: writes out/ (ARGS='jelly --threads 2' for another)"
+	@echo "make demo       sand in seconds, then an elastic cube in minutes: writes out/ (ARGS='jelly --threads 2' for another)"
 	@echo "make test       installs, builds, runs the quick test suite (ARGS='-k beam' to choose)"
 	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
@@ -50,8 +50,10 @@ demo: $(VENV)/installed-demo
 	@MPM_ISAS=native $(BUILD)
 ifeq ($(strip $(ARGS)),)
 	$(PY) -m mpm demo sand-column
-endif
+	$(PY) -m mpm demo cube
+else
 	$(PY) -m mpm demo $(ARGS)
+endif
 
 test: $(VENV)/installed-test
 	$(BUILD)

@@ -143,7 +143,7 @@ def __getattr__(name: str) -> Any:
 
 def _elsewhere(name: str) -> str:
     """The sentence that says where a name is that `mpm` itself lacks, or what was meant, or nothing."""
-    for module in (materials, shapes):
+    for module in (materials, shapes, importlib.import_module("mpm.point")):
         if name in module.__all__:
             return f"; did you mean {module.__name__}.{name}?"
     if not name.startswith("_") and hasattr(Simulation, name):

@@ -89,7 +89,7 @@ def test_bodies_hide_each_other_and_particles():
 
 def test_figures_have_the_outline():
     sim = turned(2, shapes.Ball((0.5, 0.45), 0.3) - shapes.Box((0.4, 0.4), (0.6, 0.5)))
-    path = sim.plot().figure.axes[0].patches[1].get_path()
+    path = sim.plot().figure.axes[0].patches[2].get_path()
     found = sum(
         0.5 * np.sum(line[:-1, 0] * line[1:, 1] - line[1:, 0] * line[:-1, 1]) for line in path.to_polygons()
     )

@@ -345,6 +345,18 @@ def bar(E=1e5, height=0.5, **options):
     return mpm.fem.Simulation(scene, spacing=1 / 16, threads=1, **options)
 
 
+def test_the_doctor_names_water_that_is_too_stiff_to_flow():
+    def words(modulus, **options):
+        scene = mpm.Scene((0, 0), (2, 1), gravity=(0, -9.81))
+        scene.add(mpm.shapes.Box((0, 0), (0.5, 0.5)), mpm.materials.Fluid(bulk_modulus=modulus, density=1000))
+        found = mpm.doctor(mpm.Simulation(scene, dx=1 / 8, **options))
+        return [one.words for one in found if one.topic == "steps" and not one.good]
+
+    (told,) = words(2.2e9)
+    assert "335 times as fast as a fall" in told and "bulk_modulus = 2e+06 Pa" in told
+    assert words(2e6) == words(1.9e8) == words(2.2e9, integrator="implicit-euler") == []
+
+
 def test_the_doctor_looks_at_all_methods():
     for sim, topic in ((pool(), "density"), (bar(), "elements")):
         report = mpm.doctor(sim)

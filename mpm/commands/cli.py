@@ -69,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo", help="run a scene of the gallery; write a movie, pictures and its history", **scenes
     )
-    demo.add_argument("name", nargs="?", default="cube", type=_scene, metavar="NAME", help="default: cube")
+    demo.add_argument(
+        "name", nargs="?", default="sand-column", type=_scene, metavar="NAME", help="default: sand-column"
+    )
     demo.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="directory, default: out")
     demo.add_argument(
         "--threads", type=_threads, metavar="N", help="default: what MPM_NUM_THREADS or the machine allow"

@@ -23,6 +23,10 @@ __all__ = ["Finding", "GridLooks", "Looks", "Report", "doctor"]
 FEW_CELLS = 4  # across a body: its bending and contact are poorly resolved below
 FEW_PARTICLES = 0.5  # of the usual number per cell: holes open below
 FAST = 0.3  # speed over that of sound: a nearly incompressible fluid is no longer that
+QUICK = (
+    100  # times the speed that gravity gives to a flow: a fluid whose sound is faster costs needless steps
+)
+ENOUGH = 10  # the same, for changes of the density near 1 %
 SOFT = 0.1  # stress of weight or impact over the stiffness: small strains end there
 NARROW = 2.0  # cells: a gap that hardly a particle fits in
 CLOSING = 0.5  # of its speed: a collider closes a gap
@@ -324,6 +328,28 @@ class GridLooks(Looks):
         yield from super().all()
         yield from self.locking()
         yield from self.touching()
+        yield from self.needless()
+
+    def needless(self) -> Iterator[Finding]:
+        """Fluids whose sound is so much faster than their flow that explicit steps are many, and stop the flow."""
+        scene = self.sim.scene
+        if "integrator" in self.sim._options():
+            return
+        speed, index = self.sim.compute("speed"), self.sim.particles.material
+        fall = float(np.sqrt(2 * np.abs(scene.gravity) @ (scene.upper - scene.lower)))
+        for sound, k, material in self.sounds():
+            modulus = getattr(material, "bulk_modulus", None)
+            if material._row["strain"] != "J" or not isinstance(modulus, float):
+                continue
+            flow = max(float(speed[index == k].max()), fall)
+            if flow > 0 and sound > QUICK * flow:
+                yield Finding(
+                    "steps",
+                    False,
+                    f"{type(material).__name__}: sound, {sound:.3g} m/s, is {sound / flow:.0f} times as fast as a fall "
+                    f"through the domain; every step damps the flow a little, and so many steps stop it: choose "
+                    f"bulk_modulus = {modulus * (ENOUGH * flow / sound) ** 2:.1g} Pa, which changes the density by 1 %",
+                )
 
     def touching(self) -> Iterator[Finding]:
         """Bodies that begin in touch, or pressed into each other, where they have fields of their own."""

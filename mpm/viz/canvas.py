@@ -62,7 +62,6 @@ class Inks:
     floor: Rgb = FLOOR
     grid: Rgb = GRID
     edge: Rgb = EDGE
-    plane: Rgb = (255, 255, 255)  # of the domain of a 2-D scene
     text: Rgb = INK
     faint: Rgb = FAINT
 
@@ -77,14 +76,19 @@ def inks_on(behind: Rgb | None) -> Inks:
         red, green, blue = (round(a + share * (b - a)) for a, b in zip(behind, ink, strict=True))
         return red, green, blue
 
-    return Inks(blend(0.06), blend(0.16), blend(0.4), behind, ink, blend(0.7))
+    return Inks(blend(0.06), blend(0.16), blend(0.4), ink, blend(0.7))
 
 
 def background(
-    camera: Camera, lower: FloatArray, upper: FloatArray, size: tuple[int, int], behind: Rgb | None = None
+    camera: Camera,
+    lower: FloatArray,
+    upper: FloatArray,
+    size: tuple[int, int],
+    behind: Rgb | None = None,
+    plane: Rgb = (255, 255, 255),
 ) -> Image:
-    """One colour, or a quiet gradient, with the domain on it: the box of a 2-D scene, floor and far edges of a 3-D
-    one."""
+    """One colour, or a quiet gradient, with the domain on it: the box of a 2-D scene, filled with `plane`, floor and
+    far edges of a 3-D one."""
     images, drawing, _ = pillow()
     width, height = size
     inks = inks_on(behind)
@@ -99,7 +103,7 @@ def background(
     column, row, near = camera.project(points)
     at = [(float(c), float(r)) for c, r in zip(column, row, strict=True)]
     if near is None:
-        pen.rectangle([at[2], at[1]], fill=inks.plane, outline=inks.edge, width=thickness)
+        pen.rectangle([at[2], at[1]], fill=plane, outline=inks.edge, width=thickness)
         return np.array(image)
     up = camera.order[2]
     a, b = (1 << axis for axis in camera.order[:2])

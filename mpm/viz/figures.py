@@ -291,6 +291,8 @@ def _plot_2d(
     width, height = high - low
     draw_colliders(posed, scene, axes)
     edge = tuple(part / 255 for part in inks_on(look.background).edge) if look.background else "0.45"
+    plane = tuple(part / 255 for part in look.plane)
+    axes.add_patch(Rectangle(tuple(low), width, height, color=plane, linewidth=0, zorder=0.2))
     domain = Rectangle(tuple(low), width, height, fill=False, edgecolor=edge, linewidth=1)
     if look.background is not None:
         axes.set_facecolor(tuple(part / 255 for part in look.background))

@@ -161,7 +161,9 @@ class Renderer:
         left, top, right, bottom = (OVERSAMPLE * edge for edge in edges)
         camera = Camera(scene.lower, scene.upper, scene.gravity, (left, top, right, bottom), view)
         fine = (OVERSAMPLE * self.width, OVERSAMPLE * self.height)
-        empty = canvas.background(camera, scene.lower, scene.upper, fine, self.style.background)
+        empty = canvas.background(
+            camera, scene.lower, scene.upper, fine, self.style.background, self.style.plane
+        )
         relief = None if self.dimension == 2 else Relief(camera, scene, (self.width, self.height), OVERSAMPLE)
         return Stand(view, camera, empty, relief)
 

@@ -68,6 +68,10 @@ PALETTE: Sequence[Rgb] = (
 """Colours of other bodies, in turn."""
 EXAMPLE = '"white", "#2b6cb0" or (0.2, 0.4, 0.7)'
 MOST = 256  # colours of a picture
+PALE, DUSK = (
+    0.9,
+    (132, 152, 182),
+)  # brightness from which a colour is lost on white, and what is behind it then
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,15 @@ class Style:
         labels = bool(ids), bool(self._hidden_kinds) or inks
         needed = (self.quantity, "id" if labels[0] else None, "material" if labels[1] else None)
         return tuple(dict.fromkeys(name for name in needed if name is not None))
+
+    @property
+    def plane(self) -> Rgb:
+        """What the domain of a 2-D scene is filled with: white, or darker where the material is as pale as snow."""
+        if self.background is not None:
+            return self.background
+        inks = {*self._of_material.tolist(), *(ink for _, _, ink, in_turn in self._of_bodies if not in_turn)}
+        pale = any(brightness(tuple(self.table[ink].tolist())) > PALE for ink in inks)
+        return DUSK if self.quantity is None and pale else (255, 255, 255)
 
     @property
     def plain(self) -> bool:
