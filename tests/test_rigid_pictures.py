@@ -6,6 +6,7 @@ import pytest
 import mpm
 from mpm import shapes, viz
 from mpm.viz import solids
+from viewers import Browser
 
 STONE = mpm.materials.Rigid(density=1000)
 
@@ -121,3 +122,28 @@ def test_values_are_those_of_the_nearest_particles():
     apart = np.linalg.norm(middles[:, None] - solid.at_rest(x), axis=2)
     own = apart[np.arange(len(middles)), skin.nearest[::3][::50]]
     assert np.allclose(own, apart.min(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_viewer_gets_the_shapes(dim):
+    size = (1.0,) * dim
+    scene = mpm.Scene((0,) * dim, size)
+    spin = 1.0 if dim == 2 else (0, 0, 1.0)
+    scene.add(shapes.Ball((0.2,) * dim, 0.1), mpm.materials.Snow(), name="snow")
+    scene.add(shapes.Box((0.4,) * dim, (0.7, 0.6, 0.6)[:dim]), STONE, angular_velocity=spin, name="box")
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    sim.run(0.3)
+    browser = Browser(sim)
+    corners = browser.positions("solids")
+    (snow, soft, none), (box, hard, count) = browser.frame["runs"][0]["bodies"]
+    assert (snow, none, box) == ("snow", 0, "box") and count == len(corners) > 0 < soft < soft + hard
+    assert len(browser.part("points")) == soft + hard == len(sim.particles)
+    (solid,) = sim._solids()
+    rest = solid.at_rest(corners)
+    assert (
+        np.abs(np.abs(rest).max(axis=0) - (0.15, 0.1, 0.1)[:dim]).max() < 3e-3
+    )  # of a lattice and of 16 bits
+    if dim == 2:
+        a, b, c = np.moveaxis(corners.reshape(-1, 3, 2), 1, 0)
+        u, v = b - a, c - a
+        assert np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).sum() / 2 == pytest.approx(0.06, rel=5e-3)

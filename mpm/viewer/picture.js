@@ -354,17 +354,18 @@ class Picture {
     this.hide(this.cut);
     if (this.flat) this.drawColliders(inks);
     this.use(this.buffers.frame);
-    // A surface hides its nodes, unless it is cut.
+    // A surface hides its nodes, unless it is cut; so do the shapes of rigid bodies.
     const hidden = !this.cut && parts.some(([name]) => name === "surface");
+    const solid = !this.cut && parts.some(([name]) => name === "solids");
     for (const [k, [name, count]] of parts.entries()) {
-      if (name === "triangles" || name === "surface") {
+      if (name === "triangles" || name === "surface" || name === "solids") {
         const smooth = parts[k + 1]?.[0] === "normals";
         gl.disable(gl.BLEND);
         if (!this.flat) gl.enable(gl.DEPTH_TEST);
         gl.uniform1i(this.at("disc"), 0);
         gl.uniform1i(this.at("faceted"), this.flat || smooth ? 0 : 1);
         if (smooth) this.useNormals(first, count);
-        this.drawBodies(gl.TRIANGLES, first, count, bodies, name === "surface" ? 2 : 1);
+        this.drawBodies(gl.TRIANGLES, first, count, bodies, name === "triangles" ? 1 : 2);
         gl.uniform1i(this.at("faceted"), 0);
         if (smooth) this.useNormals(0, 0);
         gl.enable(gl.BLEND);
@@ -374,7 +375,7 @@ class Picture {
         gl.disable(gl.BLEND);
         gl.enable(gl.DEPTH_TEST);
         gl.uniform1i(this.at("disc"), 1);
-        this.drawBodies(gl.POINTS, first, count, bodies, 1);
+        this.drawBodies(gl.POINTS, first, count, bodies, 1, solid);
         if (this.flat) gl.disable(gl.DEPTH_TEST);
         gl.enable(gl.BLEND);
       } else this.lines(inks[name], first, count);
@@ -385,12 +386,13 @@ class Picture {
   }
 
   // Vertices of all bodies, one after the other: [name, points, faces] each, by the colour scale or in a colour of its own.
-  drawBodies(mode, first, count, bodies, which) {
+  // With `solid`, not those of bodies that have faces.
+  drawBodies(mode, first, count, bodies, which, solid) {
     const gl = this.gl;
     for (const body of bodies.length ? bodies : [["", count, count]]) {
       const own = this.bodies.get(body[0]) || {};
       gl.uniform4fv(this.at("ink"), own.ink ? [...own.ink, 1] : [0, 0, 0, 0]);
-      if (!own.hidden && body[which]) gl.drawArrays(mode, first, body[which]);
+      if (!own.hidden && body[which] && !(solid && body[2])) gl.drawArrays(mode, first, body[which]);
       first += body[which];
     }
   }

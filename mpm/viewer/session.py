@@ -39,6 +39,7 @@ from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label, thin
 from mpm.viz import camera, render
 from mpm.viz import color as _color
 from mpm.viz.facets import Skin
+from mpm.viz.solids import Skins
 
 Message = dict[str, Any]
 Send = Callable[[Message, Sequence[memoryview]], None]
@@ -50,6 +51,7 @@ FRAMES = 1_000_000  # the most that a page goes on or back at once
 SPEEDS = (0.05, 20.0)  # slowest and fastest of a replay
 PATH = "viewer.vtkhdf"
 SAMPLES = samples.path(samples.names()[0]).parent
+COARSE = 8  # of `mpm.viz.contours.surface`, for rigid bodies: each frame sends their triangles
 CURVE_MAX = 2000  # the most points of the energy curves that a new page gets
 
 
@@ -105,7 +107,7 @@ class Session:
         self._under_way = False
         self._frame_due = self._state_due = True
         self._posed: tuple[float, ...] | None = None  # the times of the colliders that the browser has
-        self._skin = Skin()
+        self._skin, self._skins = Skin(), Skins(COARSE)
         self._probe: probe.Probe | None = None  # the particle that the browser points at
         self._probe_due = False
         if gallery is None or scene is None:
@@ -558,10 +560,11 @@ class Session:
             for _, v in found.values():
                 fastest = float(np.sqrt((v**2).sum(axis=1).max(initial=0)))
                 self._fastest = max(self._fastest, _color.round_up(fastest))
-        around = [
-            shells.around(*each) if self._surface and shells.offered(each[0]) else None
-            for each in zip(source.shown, states, values, strict=True)
-        ]
+        around = []
+        for each in zip(source.shown, states, values, strict=True):
+            hard = shells.rigid(*each, self._skins)
+            whole = self._surface and shells.offered(each[0])
+            around.append(shells.around(*each, hard) if whole else hard)
         pictures = [
             self._parts(*each, limits)
             for each in zip(source.shown, states, values, ways, around, strict=True)
@@ -569,8 +572,8 @@ class Session:
         parts = [part for picture in pictures for part in picture.items()]
         now = states[0]
         bodies = [
-            bodies_of(one, state, self._faces(one), None if found is None else found.counts)
-            for one, state, found in zip(source.shown, states, around, strict=True)
+            bodies_of(one, state, self._faces(one), None if shell is None else shell.counts)
+            for one, state, shell in zip(source.shown, states, around, strict=True)
         ]
         message = {
             "type": "frame",
@@ -618,8 +621,10 @@ class Session:
             if cells is not None:
                 parts["surface"] = points[cast(frames.Array, self._faces(one)).ravel()]
             if around is not None and len(around.x):
-                parts["surface"] = frames.points(self._box, around.x, around.values, limits)
-                parts["normals"] = frames.normals(around.normals)
+                name = "surface" if around.whole else "solids"
+                parts[name] = frames.points(self._box, around.x, around.values, limits)
+                if len(around.normals):
+                    parts["normals"] = frames.normals(around.normals)
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(self._box, starts, v, self._fastest)
         return parts

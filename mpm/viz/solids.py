@@ -31,13 +31,21 @@ FILLED = 0.8  # radius of a disc over the spacing of particles that leaves no ga
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Skin:
-    """The surface of a shape in 3-D, in its rest frame; every triangle has its own corners."""
+    """Triangles of a shape in its rest frame, each with its own corners: its surface in 3-D, all of it in 2-D."""
 
-    corners: FloatArray  # (3 k, 3) [m], counter-clockwise from outside
-    normals: FloatArray  # (3 k, 3)
+    corners: FloatArray  # (3 k, d) [m], in 3-D counter-clockwise from outside
+    normals: FloatArray  # (3 k, 3); none in 2-D
     nearest: (
         npt.NDArray[np.int64] | None
     )  # (3 k,): ids of the particles whose values they have, from the first
+
+    def shown(self, solid: Solid, ids: npt.NDArray[Any], of: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What corners show, (3 k,), from what the particles with these ids (n,) do; without values what the first
+        does."""
+        if self.nearest is None:
+            return np.full(len(self.corners), of[0], dtype=of.dtype)
+        rows = np.searchsorted(ids, self.nearest + solid.first).clip(max=len(of) - 1)
+        return np.asarray(of[rows])
 
     @property
     def spacing(self) -> float:
@@ -48,26 +56,34 @@ class Skin:
 
 
 class Skins:
-    """The surfaces of rigid bodies, each found once."""
+    """The triangles of rigid bodies, each found once, as finely as `coarse` says (`contours.surface`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, coarse: int = contours.COARSE) -> None:
         self._known: dict[int, tuple[object, Skin]] = {}
+        self._coarse = coarse
 
     def of(self, solid: Solid, ids: npt.NDArray[Any], x: FloatArray, *, values: bool) -> Skin:
-        """The surface of a body with particles of these ids (n,) at x (n, 3); with particles that give it values."""
+        """The triangles of a body with particles of these ids (n,) at x (n, d); with particles that give values."""
         shape, skin = self._known.get(id(solid.shape), (None, None))
         if shape is not solid.shape or skin is None:
-            skin = skin_of(solid)
+            skin = skin_of(solid, self._coarse)
         if values and skin.nearest is None and len(skin.corners):
-            row = nearest(solid, solid.at_rest(x), skin.corners.reshape(-1, 3, 3).mean(axis=1))
-            skin = Skin(skin.corners, skin.normals, np.repeat(ids[row].astype(np.int64) - solid.first, 3))
+            d = x.shape[1]
+            places = skin.corners if d == 2 else skin.corners.reshape(-1, 3, 3).mean(axis=1)
+            row = nearest(solid, solid.at_rest(x), places)
+            of = ids[row].astype(np.int64) - solid.first
+            skin = Skin(skin.corners, skin.normals, of if d == 2 else np.repeat(of, 3))
         self._known[id(solid.shape)] = (solid.shape, skin)
         return skin
 
 
-def skin_of(solid: Solid) -> Skin:
-    """The surface of the shape of a body."""
-    corners, normals = contours.surface(solid.distance, solid.lower, solid.upper)
+def skin_of(solid: Solid, coarse: int) -> Skin:
+    """The triangles of the shape of a body."""
+    if len(solid.lower) == 2:
+        x = contours.lattice(solid.lower, solid.upper, CELLS)
+        phi = solid.distance(x.reshape(-1, 2))[0].reshape(x.shape[:2])
+        return Skin(contours.filled(x, phi), np.empty((0, 3)), None)
+    corners, normals = contours.surface(solid.distance, solid.lower, solid.upper, coarse=coarse)
     a, b, c = (corners[k::3] for k in range(3))
     turned = (np.cross(b - a, c - a) * normals.reshape(-1, 3, 3).mean(axis=1)).sum(axis=1) < 0
     order = np.arange(len(corners)).reshape(-1, 3)
@@ -76,9 +92,10 @@ def skin_of(solid: Solid) -> Skin:
 
 
 def nearest(solid: Solid, rest: FloatArray, places: FloatArray) -> npt.NDArray[np.int64]:
-    """Rows (m,) of the particles, at `rest` (n, d) in the rest frame, nearest to places (m, d) of the surface."""
+    """Rows (m,) of the particles, at `rest` (n, d) in the rest frame, nearest to places (m, d): in 3-D those of the
+    surface."""
     beside = np.flatnonzero(solid.distance(rest)[0] > -NEAR * solid.spacing)
-    if not len(beside):
+    if rest.shape[1] == 2 or not len(beside):
         beside = np.arange(len(rest))
     found = np.empty(len(places), dtype=np.int64)
     step = max(1, PAIRS // len(beside))
@@ -164,11 +181,7 @@ def place(
             parts.append((solid, own, inks, solid.spacing))
             continue
         skin = skins.of(solid, ids[rows], own, values=values)
-        if values and skin.nearest is not None:
-            at = np.searchsorted(ids[rows], skin.nearest + solid.first).clip(max=len(own) - 1)
-            inks = inks[at]
-        else:
-            inks = np.full(len(skin.corners), inks[0], dtype=inks.dtype)
+        inks = skin.shown(solid, ids[rows], inks)
         parts.append((solid, solid.placed(skin.corners), inks, skin.spacing))
     if not parts:
         return None
