@@ -18,7 +18,11 @@ from mpm import gallery
 # Large scenes are coarser in their loops (`scale` is that of `Entry.simulation`), and some end before the scene does.
 # With the colour None, materials have their own colours.
 SETTINGS: dict[str, dict[str, Any]] = {
+    "bowling": {"color": None},
+    "brick-wall": {"color": None},
     "cube": {"scale": 0.6, "duration": 1.2},
+    "dominoes": {"color": None},
+    "dzhanibekov": {"color": None},
     "honey": {"duration": 1.2, "color": {"honey": "darkgoldenrod"}},
     "jelly": {"color": None},
     "jelly-stack": {"color": None},
@@ -26,9 +30,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "raft": {"color": None},
     "sand-column-3d": {"scale": 0.8, "color": None},
     "sand-hourglass": {"color": None},
+    "snow-box": {"color": None},
     "snow-parameters": {"scale": 0.75},
     "snow-plow": {"color": None},
+    "snow-ring": {"color": None},
+    "snow-triangle": {"color": None},
+    "snow-wedge": {"color": None},
     "snow-wedge-3d": {"scale": 0.5, "duration": 0.25, "color": None},
+    "snowball": {"color": None},
+    "spinning-top": {"color": None},
     "taylor-bar": {"scale": 0.5},
     "twisted-bar": {"color": None},
 }

@@ -369,6 +369,12 @@ FIRST_STEPS = [
     (lambda: mpm.fem.Simulation(scene(), spacing=1 / 8).add_load, r"body_force=f\(x, t\)"),
     (lambda: mpm.Sand, r"did you mean mpm\.materials\.Sand"),
     (lambda: mpm.Box, r"did you mean mpm\.shapes\.Box"),
+    (lambda: mpm.fit, r"did you mean mpm\.point\.fit"),
+    (
+        lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="plastic_strain"),
+        "plastic_strain is a state of von_mises and johnson_cook",
+    ),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).compute("J"), r"sim\.particles\['J'\] has it"),
     (lambda: mpm.save, r"simulations have it: sim\.save"),
     (
         lambda: mpm.Simulation(scene(), dx=1 / 8).totals()["kinetic"],

@@ -368,3 +368,24 @@ def test_every_picture_has_the_same_options(tmp_path):
             assert all(one.kind is not one.VAR_KEYWORD for one in parameters.values()), call
             with pytest.raises(TypeError, match="no option 'colr'; did you mean 'color'"):
                 call(*given, colr="red")
+
+
+def test_snow_in_a_plane_is_seen():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Snow(), name="ball")
+    sim = mpm.Simulation(scene, dx=1 / 16)
+
+    def plane(**options):
+        renderer = viz.Renderer(sim, size=(96, 96), annotate=False, **options)
+        return tuple(renderer.background[20, 20].tolist())
+
+    white = (255, 255, 255)
+    dusk = plane()
+    assert max(dusk) < 200 and plane(color={"ball": "ivory"}) == dusk
+    assert plane(color="speed") == plane(color="navy") == white and plane(background="#102030") == (
+        16,
+        32,
+        48,
+    )
+    patch = sim.plot().figure.axes[0].patches[0]
+    assert np.allclose(patch.get_facecolor()[:3], np.array(dusk) / 255)

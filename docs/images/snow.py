@@ -16,7 +16,7 @@ scene.add_collider(wedge, friction=0.3, name="wedge")
 scheme = {"transfer": "flip", "flip_ratio": 0.95, "kernel": "cubic", "advect": "particle"}
 sim = mpm.Simulation(scene, dx=1 / 128, particles_per_cell=9, sampling="stratified", **scheme)
 
-renderer = mpm.viz.Renderer(sim, color="speed", limits=(0, 6), size=(420, 400), annotate=False)
+renderer = mpm.viz.Renderer(sim, size=(420, 400), annotate=False)
 pictures = []
 for _ in sim.frames(duration=SECONDS, fps=FPS):
     pictures.append(renderer.frame(sim))

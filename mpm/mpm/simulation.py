@@ -47,7 +47,7 @@ from mpm.solver.checkup import GridLooks
 from mpm.solver.keeping import Format, T, held
 from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
-from mpm.solver.particles import NOT_KEPT, no_owner
+from mpm.solver.particles import NOT_KEPT, no_owner, owners
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
@@ -655,7 +655,9 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _missing(self, name: str) -> str:
         if name in DISSIPATIONS and not self._numerics.dissipation:
             return NOT_KEPT.format(name)
-        return no_owner(name) if name == "Jp" else super()._missing(name)
+        if name in self.particles.fields:
+            return f"; sim.particles[{name!r}] has it"
+        return no_owner(name) if owners(name) else super()._missing(name)
 
     # ---- the run ---------------------------------------------------------------------------------------
 

@@ -282,16 +282,22 @@ NOT_KEPT = "; mpm.Simulation(..., dissipation=True) keeps {}"
 
 def no_owner(field: str) -> str:
     """The message for a field of a history that no material of a simulation keeps."""
-    *others, last = (
-        law["name"] for law in registry().values() if field in [kept["name"] for kept in law["history"]]
-    )
-    return f"; {field} is a state of {', '.join(others)} and {last}, and this simulation has none"
+    *others, last = owners(field)
+    laws = f"{', '.join(others)} and {last}" if others else last
+    return f"; {field} is a state of {laws}, and this simulation has none"
+
+
+def owners(field: str) -> list[str]:
+    """The laws that keep a field of a history."""
+    return [law["name"] for law in registry().values() if field in [kept["name"] for kept in law["history"]]]
 
 
 def _proposal(name: str, names: Sequence[str]) -> str:
     """The message for an unknown field."""
     if advice.FIELDS.get(name.casefold(), name) == "Jp" and "Jp" not in names:
         return no_owner("Jp")
+    if name not in names and owners(name):
+        return no_owner(name)
     if name in DISSIPATIONS:
         return NOT_KEPT.format(name)
     if name in derived.NAMES:
