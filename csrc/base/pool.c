@@ -26,17 +26,22 @@ struct worker {
     int thread;
 };
 
+/* The items next .. end - 1 of a loop, which one thread takes first. Two threads never write to one cache line. */
+struct share {
+    _Alignas(64) atomic_ptrdiff_t next;
+    ptrdiff_t end;
+};
+
 struct mpm_pool {
     mpm_allocator allocator;
     struct worker *workers;
+    struct share *shares; /* by thread */
     int threads;
     pid_t owner; /* a forked child inherits the pool but not its workers */
 
     /* The current loop: written by the caller before `round` is raised. */
     mpm_pool_item item;
     void *context;
-    ptrdiff_t items;
-    atomic_ptrdiff_t next;
 
     atomic_uint round;   /* raised once per loop, and once to stop */
     atomic_int working;  /* workers that have not finished the current round */
@@ -70,17 +75,31 @@ static void leave_kernel_mode(unsigned saved)
 #endif
 }
 
-/* The counter may be relaxed: `round` publishes what an item may read, and `working` publishes what it wrote. */
+/* Every thread gets as many consecutive items as any other: in the next loop of the same kind it finds in its caches
+ * what it left there, on its socket what it touched first, and few results of other threads beside its own. */
+static void share_out(mpm_pool *pool, ptrdiff_t items)
+{
+    ptrdiff_t first = 0;
+    for (int t = 0; t < pool->threads; t++) {
+        atomic_store_explicit(&pool->shares[t].next, first, memory_order_relaxed);
+        first += items / pool->threads + (t < items % pool->threads);
+        pool->shares[t].end = first;
+    }
+}
+
+/* Its own share first, then what others have left of theirs. The counters may be relaxed: `round` publishes what an item
+ * may read, and `working` publishes what it wrote. */
 static void take_items(mpm_pool *pool, int thread)
 {
     mpm_pool_item item = pool->item;
     void *context = pool->context;
-    ptrdiff_t items = pool->items;
-    for (;;) {
-        ptrdiff_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (i >= items)
-            return;
-        item(context, i, thread);
+    for (int k = 0; k < pool->threads; k++) {
+        struct share *share = &pool->shares[(thread + k) % pool->threads];
+        while (atomic_load_explicit(&share->next, memory_order_relaxed) < share->end) {
+            const ptrdiff_t i = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed);
+            if (i < share->end)
+                item(context, i, thread);
+        }
     }
 }
 
@@ -183,13 +202,16 @@ mpm_status mpm_pool_start(mpm_pool **result, const mpm_allocator *allocator, int
         threads = 1;
     mpm_pool *pool = mpm_memory_new(allocator, 1, sizeof *pool);
     struct worker *workers = mpm_memory_new(allocator, (size_t)threads, sizeof *workers);
-    if (!pool || !workers) {
+    struct share *shares = mpm_memory_new(allocator, (size_t)threads, sizeof *shares);
+    if (!pool || !workers || !shares) {
+        mpm_memory_free(allocator, shares);
         mpm_memory_free(allocator, workers);
         mpm_memory_free(allocator, pool);
         return MPM_OUT_OF_MEMORY;
     }
     pool->allocator = *allocator;
     pool->workers = workers;
+    pool->shares = shares;
     pool->threads = 1;
     pool->owner = getpid();
     pthread_mutex_init(&pool->lock, NULL);
@@ -210,8 +232,7 @@ void mpm_pool_for(mpm_pool *pool, mpm_pool_item item, void *context, ptrdiff_t i
     } else {
         pool->item = item;
         pool->context = context;
-        pool->items = items;
-        atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+        share_out(pool, items);
         atomic_store(&pool->working, pool->threads - 1);
         raise_round(pool);
         take_items(pool, 0);
@@ -240,6 +261,7 @@ void mpm_pool_stop(mpm_pool *pool)
         pthread_mutex_destroy(&pool->lock);
     }
     mpm_allocator allocator = pool->allocator;
+    mpm_memory_free(&allocator, pool->shares);
     mpm_memory_free(&allocator, pool->workers);
     mpm_memory_free(&allocator, pool);
 }

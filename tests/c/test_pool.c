@@ -88,6 +88,45 @@ static void loops_are_ordered(void)
     mpm_pool_stop(pool);
 }
 
+struct shares {
+    ptrdiff_t items;
+    int threads, first[8]; /* by thread: 1 + the item that it took first */
+    atomic_int here, done;
+};
+
+/* The first item of a thread waits until every thread has one, and item 0 until all others are done. */
+static void share_item(void *context, ptrdiff_t item, int thread)
+{
+    struct shares *shares = context;
+    if (!shares->first[thread]) {
+        shares->first[thread] = 1 + (int)item;
+        atomic_fetch_add(&shares->here, 1);
+        while (atomic_load(&shares->here) < shares->threads)
+            usleep(10);
+    }
+    while (item == 0 && atomic_load(&shares->done) < shares->items - 1)
+        usleep(10);
+    atomic_fetch_add(&shares->done, 1);
+}
+
+static void threads_begin_with_their_shares_and_help_the_others(void)
+{
+    for (int threads = 2; threads <= 8; threads += 3) {
+        mpm_pool *pool = start(threads);
+        for (ptrdiff_t items = threads; items < 30; items += 7) {
+            struct shares shares = {.items = items, .threads = threads};
+            mpm_pool_for(pool, share_item, &shares, items);
+            int begin = 0;
+            for (int t = 0; t < threads; t++) {
+                assert(shares.first[t] == 1 + begin);
+                begin += (int)(items / threads) + (t < items % threads);
+            }
+            assert(shares.done == items);
+        }
+        mpm_pool_stop(pool);
+    }
+}
+
 static void busy_item(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
@@ -262,6 +301,7 @@ int main(void)
 {
     every_item_is_taken_exactly_once();
     loops_are_ordered();
+    threads_begin_with_their_shares_and_help_the_others();
     parked_threads_wake_up();
     pools_nest();
     floating_point_state_is_ours_inside_and_the_callers_after();
