@@ -87,8 +87,8 @@ static void share_out(mpm_pool *pool, ptrdiff_t items)
     }
 }
 
-/* Its own share first, then what others have left of theirs. The counters may be relaxed: `round` publishes what an item
- * may read, and `working` publishes what it wrote. */
+/* Its own share first, then what others have left of theirs. The counters may be relaxed: `round` publishes what an
+ * item may read, and `working` publishes what it wrote. */
 static void take_items(mpm_pool *pool, int thread)
 {
     mpm_pool_item item = pool->item;

@@ -51,7 +51,7 @@ static void keys_are_found(void)
     mpm_block_map map = mpm_block_map_empty(&allocator);
     for (int round = 0; round < 2; round++)
         for (int32_t i = 0; i < KEYS; i++) {
-            const mpm_block_key key = {{i % 17 - 3, i / 17 % 19, i / 323 - 5}, i % 2};
+            const mpm_block_key key = {{i / 2 % 17 - 3, i / 34 % 19, i / 646 - 5}, i % 2 * 8};
             const int32_t at = mpm_block_map_insert(&map, key);
             assert(at == i && !memcmp(&map.keys[at], &key, sizeof key));
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpm/memory/block_map.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 1024 };
@@ -45,27 +46,36 @@ static int grow_slots(mpm_block_map *map)
     return 0;
 }
 
+/* memcmp would wait until the numbers of a new key have left the registers. */
+static bool is_key(const mpm_block_key *a, mpm_block_key b)
+{
+    return a->block[0] == b.block[0] && a->block[1] == b.block[1] && a->block[2] == b.block[2] && a->kind == b.kind;
+}
+
+/* Where the index of `key` is kept if it was found last. */
+static int32_t *recent_index(mpm_block_map *map, mpm_block_key key)
+{
+    const uint32_t x = (uint32_t)key.block[0], y = (uint32_t)key.block[1], z = (uint32_t)(key.block[2] ^ key.kind);
+    return &map->recent[(x & 7) << 6 | (y & 7) << 3 | (z & 7)];
+}
+
 int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key)
 {
+    int32_t *recent = recent_index(map, key);
+    if ((size_t)*recent < map->count && is_key(&map->keys[*recent], key))
+        return *recent;
     if (2 * map->count >= map->slot_count && grow_slots(map))
         return -1;
     int32_t *slot = find(map, key);
     if (*slot >= 0)
-        return *slot;
+        return *recent = *slot;
     if (map->count >= INT32_MAX || mpm_memory_grow(&map->allocator, (void **)&map->keys, &map->capacity, map->count,
                                                    map->count + 1, sizeof *map->keys))
         return -1;
     map->keys[map->count] = key;
     *slot = (int32_t)map->count;
+    *recent = *slot;
     return (int32_t)map->count++;
-}
-
-mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k)
-{
-    mpm_block_key key = {{block[0], block[1], block[2]}, kind};
-    for (int axis = dim - 1; axis >= 0; axis--, k /= 3)
-        key.block[axis] += k % 3 - 1;
-    return key;
 }
 
 /* The curve interleaves the bits of the coordinates, so the axis whose coordinates differ in the highest bit decides,

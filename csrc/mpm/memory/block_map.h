@@ -8,6 +8,8 @@
 
 #include "base/memory.h"
 
+enum { MPM_BLOCK_MAP_RECENT = 512 };
+
 typedef struct mpm_block_key {
     int32_t block[3];
     int32_t kind; /* of a group: its material; of a block of nodes: its layer */
@@ -19,6 +21,8 @@ typedef struct mpm_block_map {
     size_t count, capacity;
     int32_t *slots; /* open addressing; -1: free */
     size_t slot_count;
+    int32_t recent[MPM_BLOCK_MAP_RECENT]; /* indices found last, by the low bits of coordinates: groups along the curve
+                                           * ask for the same blocks again and again */
 } mpm_block_map;
 
 /** An empty map. Clear it when done. */
@@ -28,7 +32,12 @@ mpm_block_map mpm_block_map_empty(const mpm_allocator *allocator);
 int32_t mpm_block_map_insert(mpm_block_map *map, mpm_block_key key);
 
 /** The key of neighbour `k` of a block: offsets of -1, 0 or 1 along every axis, x slowest. */
-mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k);
+static inline mpm_block_key mpm_block_map_neighbour(const int32_t block[3], int32_t kind, int dim, int k)
+{
+    if (dim == 2)
+        return (mpm_block_key){{block[0] + k / 3 - 1, block[1] + k % 3 - 1, block[2]}, kind};
+    return (mpm_block_key){{block[0] + k / 9 - 1, block[1] + k / 3 % 3 - 1, block[2] + k % 3 - 1}, kind};
+}
 
 /** The order of blocks along Morton's Z-curve (Morton 1966): blocks that follow each other are near each other along
  *  all axes, so that a range of them has a small surface. Of keys: block, then kind. */

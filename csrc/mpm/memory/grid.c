@@ -14,21 +14,26 @@ enum {
 /* The offset of neighbour `k` along `axis`: -1, 0 or 1. x is slowest. */
 static int neighbour_offset(int dim, int k, int axis)
 {
-    static const int stride[2][3] = {{3, 1, 0}, {9, 3, 1}};
-    return k / stride[dim - 2][axis] % 3 - 1;
+    for (int faster = dim - 1; faster > axis; faster--)
+        k /= 3;
+    return k % 3 - 1;
 }
 
-/* Can the group touch a node of neighbour `k`? `first_node` and `last_node` count from node -1 of the block. */
-static int is_touched(const mpm_group *group, int dim, int k)
+/* The neighbours of which the group can touch a node, one bit each. `first_node` and `last_node` count from node -1 of
+ * the block. */
+static uint32_t touched_neighbours(const mpm_group *group, int dim)
 {
+    /* by axis: the neighbours at offset -1; those at offset 1 are twice `stride` bits further */
+    static const uint32_t below[2][3] = {{0x7, 0x49}, {0x1ff, 0x1c0e07, 0x1249249}};
+    static const int stride[2][3] = {{3, 1}, {9, 3, 1}};
+    uint32_t touched = dim == 3 ? 0x7ffffff : 0x1ff;
     for (int axis = 0; axis < dim; axis++) {
-        int offset = neighbour_offset(dim, k, axis);
-        if (offset < 0 && group->first_node[axis] > 0)
-            return 0;
-        if (offset > 0 && group->last_node[axis] <= mpm_block_side(dim))
-            return 0;
+        if (group->first_node[axis] > 0)
+            touched &= ~below[dim - 2][axis];
+        if (group->last_node[axis] <= mpm_block_side(dim))
+            touched &= ~(below[dim - 2][axis] << 2 * stride[dim - 2][axis]);
     }
-    return 1;
+    return touched;
 }
 
 /* Adds blocks for the images of nodes, so that layers which meet at one image meet at all of them. */
@@ -66,10 +71,10 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
     int32_t *rank = NULL;
     for (size_t g = 0; g < group_count; g++) {
         layered |= groups[g].layer != groups[0].layer;
-        for (int k = 0; k < neighbours; k++) {
+        for (int k = 0; k < neighbours; k++)
             groups[g].node_block[k] = -1;
-            if (!is_touched(&groups[g], dim, k))
-                continue;
+        for (uint32_t left = touched_neighbours(&groups[g], dim); left; left &= left - 1) {
+            const int k = __builtin_ctz(left);
             groups[g].node_block[k] =
                 mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, groups[g].layer, dim, k));
             if (groups[g].node_block[k] < 0)
