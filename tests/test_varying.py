@@ -445,8 +445,8 @@ def test_a_graded_bar_vibrates_as_its_series_says(d, dtype):
 
 @each("d, dtype", ((2, "float64"), (2, "float32"), (3, "float64")))
 def test_random_layers_stretch_by_the_sum_of_their_compliances(d, dtype):
-    # u(1) = ρ g Σ ∫ (1 - x) dx/E over 8 random layers of 4 cells: 0.70 % more measured, 0.94 % in single precision, where
-    # positions would wander in further rounds; with the arithmetic mean of E it would be 25 % less.
+    # u(1) = ρ g Σ ∫ (1 - x) dx/E over 8 random layers of 4 cells: 0.70 % more measured, 0.94 % in single precision,
+    # where positions would wander in further rounds; with the arithmetic mean of E it would be 25 % less.
     layers, cells = 8, 4
     E = 100 * np.random.default_rng(0).uniform(1, 4, layers)
     g, edges = (0.05 if dtype == "float64" else 0.5), np.linspace(0, 1, layers + 1)

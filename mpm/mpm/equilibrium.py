@@ -33,8 +33,8 @@ from mpm.mpm.snapshot import Snapshot, fill
 from mpm.scene.colliders import place
 from mpm.scene.waves import refuse_absorbing
 from mpm.solver.derived import Fields
-from mpm.solver.loading import Loading
 from mpm.solver.keeping import held
+from mpm.solver.loading import Loading
 from mpm.solver.particles import Copies
 from mpm.solver.solver import SolverBase
 
