@@ -30,9 +30,10 @@ def same_fields(a, b):
 
 def test_the_rows_of_the_core_and_its_laws_are_known():
     known = fieldtable.KNOWN
-    assert [
-        n for n, row in known.items() if row["owner"] == "core"
-    ] == "x v F C J mass volume material id plastic_dissipation viscous_dissipation".split()
+    assert [n for n, row in known.items() if row["owner"] == "core"] == (
+        "x v F C J mass volume material id plastic_dissipation viscous_dissipation "
+        "temperature_gradient thermal_stretch liquid_fraction heated_dissipation"
+    ).split()
     of_laws = {kept["name"] for law in _core.laws() for kept in law["history"]}
     assert {n for n, row in known.items() if row["owner"] == "law"} == of_laws
     assert set(fieldtable.LASTING) == {"id", "mass", "material", "volume"} and known["volume"]["unit"] == "m³"

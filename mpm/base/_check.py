@@ -13,6 +13,7 @@ import math
 import numbers
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, NoReturn, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -36,6 +37,13 @@ class Unset:
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+def restore_fields(thing: Any, state: Sequence[Any]) -> None:
+    """Sets the fields of a frozen dataclass with slots from a pickle; the last ones, which it may lack, by default."""
+    missing = fields(thing)[len(state) :]
+    for field, value in zip(fields(thing), [*state, *(field.default for field in missing)], strict=True):
+        object.__setattr__(thing, field.name, value)
 
 
 class Strict:

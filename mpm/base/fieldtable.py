@@ -58,7 +58,7 @@ KNOWN["temperature_gradient"] = row("temperature_gradient", "vector", "K/m", own
 KNOWN["thermal_stretch"] = row("thermal_stretch", owner="core", initial=1.0)
 KNOWN["liquid_fraction"] = row("liquid_fraction", owner="core")
 KNOWN["heated_dissipation"] = row("heated_dissipation", unit="J/m³", owner="core")
-"""Beside the temperature, which a law has as well."""
+"""Those of heat, beside the temperature, which a law has as well."""
 
 for _law in _core.laws():
     for _field in _law["history"]:

@@ -74,6 +74,9 @@ class Material(_check.Strict):
     thermal: Thermal | None = None
     """How it conducts and stores heat."""
 
+    def __init_subclass__(cls) -> None:
+        cls.__setstate__ = _check.restore_fields  # type: ignore[attr-defined]
+
     def __post_init__(self) -> None:
         """Check every parameter against its range in the core's registry."""
         self._refuse_varying()

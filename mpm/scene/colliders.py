@@ -16,7 +16,7 @@ from mpm import motion as _motion
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
-from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_restitution, restore_fields
+from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_restitution
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
 
@@ -41,7 +41,7 @@ class Collider:
     restitution: float = 0.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
-        restore_fields(self, state)
+        _check.restore_fields(self, state)
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""

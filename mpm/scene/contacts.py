@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any, Protocol, TypeAlias
 
 from mpm.base import _check, advice
-from mpm.scene.walls import restore_fields
 
 __all__ = ["BONDED", "Contact", "Pairs", "layers_of", "pair_of", "touches"]
 
@@ -44,7 +43,7 @@ class Contact:
     adhesion: float = 0.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
-        restore_fields(self, state)
+        _check.restore_fields(self, state)
 
     def __init__(self, contact: str, *, friction: float = 0.0, adhesion: float = 0.0) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS_OF_BODIES)

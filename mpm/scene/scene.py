@@ -91,7 +91,10 @@ class Body:
         """
         shape = self.shape
         if isinstance(shape, Points):
-            return Volume(float(shape.volume.sum()), 0.0) if isinstance(shape.volume, np.ndarray) else None
+            if not isinstance(shape.volume, np.ndarray):
+                return None
+            with np.errstate(over="ignore"):  # of volumes that only a damaged file has
+                return Volume(float(shape.volume.sum()), 0.0)
         low, high = shape.bounds
         if lower is not None or upper is not None:
             low, high = (_check.array(n, v, low.shape) for n, v in (("lower", lower), ("upper", upper)))

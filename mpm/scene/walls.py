@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from mpm import _core
@@ -81,7 +81,7 @@ class Wall:
     flux: float = 0.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
-        restore_fields(self, state)
+        _check.restore_fields(self, state)
 
     def __init__(
         self,
@@ -145,13 +145,6 @@ def _checked_flux(given: object, contact: str, temperature: object) -> float:
     if found and temperature is not None:
         raise ValueError(f"flux = {found:g}: a wall with a temperature finds its own; must be 0")
     return found
-
-
-def restore_fields(thing: Any, state: Sequence[Any]) -> None:
-    """Sets the fields of a frozen dataclass with slots from a pickle; the last ones, which it may lack, by default."""
-    missing = fields(thing)[len(state) :]
-    for field, value in zip(fields(thing), [*state, *(field.default for field in missing)], strict=True):
-        object.__setattr__(thing, field.name, value)
 
 
 def checked_restitution(restitution: object, contact: str, what: str) -> float:

@@ -116,14 +116,14 @@ static struct reflection across(const struct axis *axis, int face, struct reflec
 /* Where the nodes of a block of the layer are; NULL: it is not in the grid. */
 static const real *find_node(const mpm_grid *grid, mpm_grid_field field, const int64_t at[DIM], int32_t layer)
 {
-    int32_t block[3] = {0};
+    mpm_block_key key = {.kind = layer};
     int node = 0;
     for (int a = 0; a < DIM; a++) {
         const int64_t inside = remainder_of(at[a], BLOCK_SIDE);
-        block[a] = (int32_t)((at[a] - inside) / BLOCK_SIDE);
+        key.block[a] = (int32_t)((at[a] - inside) / BLOCK_SIDE);
         node = node * BLOCK_SIDE + (int)inside;
     }
-    const int32_t found = mpm_grid_find(grid, block, layer);
+    const int32_t found = mpm_images_block(grid, key);
     return found < 0 ? NULL : field_nodes(grid, field, found) + 4 * node;
 }
 

@@ -355,18 +355,10 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
     return status;
 }
 
-static int compare_blocks(const void *first, const void *second)
+static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
 {
-    const mpm_node_block *a = first, *b = second;
     const int order = mpm_block_map_compare_blocks(a->block, b->block);
     return order ? order : (a->layer > b->layer) - (a->layer < b->layer);
-}
-
-int32_t mpm_grid_find(const mpm_grid *grid, const int32_t block[3], int32_t layer)
-{
-    const mpm_node_block key = {.block = {block[0], block[1], block[2]}, .layer = layer};
-    const mpm_node_block *found = bsearch(&key, grid->blocks, grid->block_count, sizeof key, compare_blocks);
-    return found ? (int32_t)(found - grid->blocks) : -1;
 }
 
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)

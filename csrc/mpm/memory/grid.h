@@ -57,8 +57,5 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
 /** Copies node velocities from the `older` grid, which has every node that particles touch, in its layer. */
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);
 
-/** The index of the block of a layer at these coordinates; -1: it is not in the grid. */
-int32_t mpm_grid_find(const mpm_grid *grid, const int32_t block[3], int32_t layer);
-
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, mpm_device *device);

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpm/memory/block_map.h"
 #include "mpm/memory/grid.h"
 
 enum {
     SIDE_MOST = 8,
     IMAGES_MOST = 2 * MPM_IMAGE_REACH + 2, /* along one axis, in a domain of one periodic cell */
-    NO_BLOCK = -1 /* of mpm_grid_find */
+    NO_BLOCK = -1
 };
 
 static int64_t floor_divide(int64_t a, int64_t b)
@@ -128,6 +127,19 @@ int mpm_images_along(const mpm_symmetry *symmetry, int32_t block, int side, int3
     return count;
 }
 
+static int compare_with_block(const void *key, const void *block)
+{
+    const mpm_node_block *node_block = block;
+    const mpm_block_key at = {{node_block->block[0], node_block->block[1], node_block->block[2]}, node_block->layer};
+    return mpm_block_map_compare(key, &at);
+}
+
+int32_t mpm_images_block(const struct mpm_grid *grid, mpm_block_key key)
+{
+    const mpm_node_block *found = bsearch(&key, grid->blocks, grid->block_count, sizeof *found, compare_with_block);
+    return found ? (int32_t)(found - grid->blocks) : NO_BLOCK;
+}
+
 /* Finds blocks by coordinates and layer. It caches recent blocks, because the images of a block are in few others. */
 struct finder {
     const mpm_grid *grid;
@@ -149,7 +161,7 @@ static int32_t find_block(struct finder *finder, mpm_block_key key)
     const int k = (key.block[0] & 3) << 4 | (key.block[1] & 3) << 2 | (key.block[2] & 3);
     if (mpm_block_map_compare(&finder->known[k].key, &key)) {
         finder->known[k].key = key;
-        finder->known[k].index = mpm_grid_find(finder->grid, key.block, key.kind);
+        finder->known[k].index = mpm_images_block(finder->grid, key);
     }
     return finder->known[k].index;
 }

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "contact/walls.h"
+#include "mpm/memory/block_map.h"
 
 struct mpm_grid;
 
@@ -59,6 +60,9 @@ int mpm_images_along(const mpm_symmetry *symmetry, int32_t block, int side, int3
  *  MPM_TOO_LARGE; mpm_images_clear frees what was allocated. */
 mpm_status mpm_images_find(struct mpm_grid *grid, const mpm_allocator *allocator, const mpm_symmetry symmetry[3],
                            int dim);
+
+/** The index of a block of the grid by its coordinates and its layer; -1: it is not there. */
+int32_t mpm_images_block(const struct mpm_grid *grid, mpm_block_key key);
 
 /** Frees all arrays. */
 void mpm_images_clear(mpm_images *images, const mpm_allocator *allocator);
