@@ -14,7 +14,7 @@ before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 
 __all__ = ["FixedAxis", "Hinge", "Joint", "Slider", "Socket"]
+
+
+FASTEST = 1e100  # [m/s], [rad/s]
 
 
 def __dir__() -> list[str]:
@@ -81,6 +84,15 @@ class Joint(_check.Strict):
     def __init__(self) -> None:
         raise TypeError("Joint is the base of the joints: use one of them, such as Hinge")
 
+    def __repr__(self) -> str:
+        given = ((one.name, getattr(self, one.name)) for one in fields(self))  # type: ignore[arg-type]
+        shown = (
+            f"{name}={_check.shown(tuple(value.tolist()) if isinstance(value, np.ndarray) else value)}"
+            for name, value in given
+            if value is not None
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     def _rows(self, dimension: int) -> Rows:
         """What the joint holds. Raises ValueError if it does not fit the dimension."""
         raise NotImplementedError
@@ -103,6 +115,11 @@ def _unit(name: str, value: npt.ArrayLike) -> FloatArray:
         given = given / largest
     length = float(np.linalg.norm(given))
     return given if abs(length - 1) < 1e-15 else _check.frozen(given / length)
+
+
+def _rate(name: str, value: object, unit: str) -> float:
+    """A velocity whose square is a number."""
+    return _check.number(name, value, low=-FASTEST, high=FASTEST, unit=unit)
 
 
 def _spatial(given: npt.ArrayLike, name: str, dimension: int) -> FloatArray:
@@ -138,7 +155,7 @@ def _hinge_axes(joint: Hinge | FixedAxis, dimension: int) -> tuple[FloatArray, F
 
 
 @_check.strict_options
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hinge(Joint):
     """The body turns about a point, in 3-D about an axis through it.
 
@@ -170,7 +187,7 @@ class Hinge(Joint):
 
 
 @_check.strict_options
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Slider(Joint):
     """The body moves along a direction, and does not turn.
 
@@ -179,7 +196,7 @@ class Slider(Joint):
     direction : array_like, shape (d,)
         Of any length but zero.
     speed : float, optional
-        Velocity along it that drives the body [m/s]. Default None: it slides freely.
+        Velocity along it that drives the body [m/s], at most 1e100. Default None: it slides freely.
     """
 
     direction: npt.ArrayLike
@@ -188,7 +205,7 @@ class Slider(Joint):
     def __post_init__(self) -> None:
         object.__setattr__(self, "direction", _unit("direction", self.direction))
         if self.speed is not None:
-            object.__setattr__(self, "speed", _check.number("speed", self.speed, unit="m/s"))
+            object.__setattr__(self, "speed", _rate("speed", self.speed, "m/s"))
 
     def _rows(self, dimension: int) -> Rows:
         along = _spatial(self.direction, "direction", dimension)
@@ -198,7 +215,7 @@ class Slider(Joint):
 
 
 @_check.strict_options
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Socket(Joint):
     """In 3-D: the body turns about a point in all ways, like a ball in a socket.
 
@@ -220,7 +237,7 @@ class Socket(Joint):
 
 
 @_check.strict_options
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FixedAxis(Joint):
     """The body moves freely, but turns about an axis of constant direction only, in 2-D with a constant spin.
 
@@ -255,4 +272,4 @@ def _take_axis(joint: Hinge | FixedAxis) -> None:
             )
         object.__setattr__(joint, "axis", axis)
     if joint.spin is not None:
-        object.__setattr__(joint, "spin", _check.number("spin", joint.spin, unit="rad/s"))
+        object.__setattr__(joint, "spin", _rate("spin", joint.spin, "rad/s"))

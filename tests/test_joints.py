@@ -187,6 +187,17 @@ def test_wrong_joints_are_refused():
         Slider((0, 0))
     with pytest.raises(TypeError, match="Joint is the base of the joints"):
         mpm.joints.Joint()
+    with pytest.raises(ValueError, match=r"speed = 1e\+300: must be >= -1e\+100 and <= 1e\+100 \[m/s\]"):
+        Slider((1, 0), speed=1e300)
+    with pytest.raises(ValueError, match=r"spin = -1e\+300: must be >= -1e\+100 and <= 1e\+100 \[rad/s\]"):
+        Hinge((0.5, 0.5), spin=-1e300)
+
+
+def test_a_scene_names_its_joints():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Ball((0.5, 0.5), 0.2), STONE, joint=Hinge((0.5, 0.6), spin=2.0), name="wheel")
+    assert "wheel: Ball" in repr(scene)
+    assert "Hinge(point=(0.5, 0.6), spin=2.0)" in repr(scene)
 
 
 def test_forces_are_told_by_partner():

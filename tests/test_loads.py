@@ -292,9 +292,13 @@ def test_a_rigid_body_is_pushed():
     assert sim.history["work:push"].sum() == pytest.approx(
         30 * (sim.rigid("body0").position[0] - 0.45), rel=1e-9
     )
-    scene.hold(block, velocity=(0, 0))
-    with pytest.raises(ValueError, match="is rigid and moves as a whole"):
-        mpm.Simulation(scene, dx=1 / 16)
+    for refused in (
+        lambda: scene.hold(block, velocity=(0, 0), name="grip"),
+        lambda: scene.add_traction(block, pressure=1.0, name="grip"),
+    ):
+        with pytest.raises(ValueError, match="body of 'grip' = 'body0': is rigid and moves as a whole"):
+            refused()
+    assert [load.name for load in scene.loads] == ["push"]
 
 
 def test_refusals():

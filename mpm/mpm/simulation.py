@@ -39,7 +39,7 @@ from mpm.scene.colliders import (
     warn_of_thin_or_missing,
 )
 from mpm.scene.contacts import refuse_bars
-from mpm.scene.loads import Force, Load, Traction
+from mpm.scene.loads import Load, Traction
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.scene.waves import refuse_other_waves
 from mpm.shapes import Points, Shape
@@ -591,11 +591,6 @@ class Simulation(Populated, Solver, kind="simulation"):
         if isinstance(load, Traction) and isinstance(body.shape, Points):
             raise ValueError(
                 f"body of {load.name!r} = {load.body!r}: Points have no surface; scene.add_force pushes it"
-            )
-        if not isinstance(load, Force) and body.material._row["rigid"]:
-            raise ValueError(
-                f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; scene.add_force pushes it, and "
-                "a collider with a motion moves as it is told"
             )
 
     def _attach_traction(self, load: Traction) -> Attached:

@@ -66,7 +66,7 @@ class Body:
             if volume is None or isinstance(density, Varying)
             else f", {density * volume.value:.6g} {self._unit}{volume.doubt}"
         )
-        return f"{self._made_of()}{mass}"
+        return f"{self._made_of()}{mass}{'' if self.joint is None else f', {self.joint!r}'}"
 
     def _made_of(self) -> str:
         return f"{self.name}: {self.shape!r} of {type(self.material).__name__}({field_values(self.material)})"
@@ -681,6 +681,14 @@ class Scene(Collides, _check.Strict):
             "taken": {one.name for one in (*self._colliders, *self._loads)},
         }
 
+    def _refuse_on_rigid(self, load: Traction | Hold) -> None:
+        body = next(body for body in self._bodies if body.name == load.body)
+        if body.material._row["rigid"]:
+            raise ValueError(
+                f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; scene.add_force pushes it, a "
+                "joint= of scene.add holds it, and a collider with a motion moves as it is told"
+            )
+
     @_check.options
     def add_force(self, body: Body | str, force: npt.ArrayLike | OfTime, *, name: str | None = None) -> Force:
         """Add a force on a body.
@@ -772,6 +780,7 @@ class Scene(Collides, _check.Strict):
             name=name,
             **self._about_loads(),
         )
+        self._refuse_on_rigid(load)
         self._loads.append(load)
         return load
 
@@ -826,6 +835,7 @@ class Scene(Collides, _check.Strict):
         left: ... of body0 at [0.0, None] m/s
         """
         load = make_hold(body=body, where=where, velocity=velocity, name=name, **self._about_loads())
+        self._refuse_on_rigid(load)
         self._loads.append(load)
         return load
 
