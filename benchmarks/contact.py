@@ -172,7 +172,7 @@ def lattices(dim: int, dtype: str) -> Iterator[Row]:
     """The same with particles on lattices along the bodies."""
     for turned in (0.0, 17.3, 30.0) if dim == 2 else ():
         way, exact, _ = slide(dim, dtype, 30, 0.2, turned, lattice=True)
-        yield f"the same, lattices along the bodies, turned by {turned:g}°", way / exact - 1, -0.015, 0.015
+        yield f"the same, lattices along the bodies, turned by {turned:g}°", way / exact - 1, -0.01, 0.01
 
 
 def stick(dim: int, dtype: str) -> Iterator[Row]:

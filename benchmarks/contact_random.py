@@ -27,7 +27,7 @@ from rigid_random import same_bits, shape
 
 import mpm
 
-GROWTH = {"float64": 1e-6, "float32": 1e-5}  # of the largest energy
+GROWTH = 1e-5  # of the largest energy
 BOOKS = {"float64": 1e-10, "float32": 1e-4}  # of the largest momentum
 CONTACTS = ("separate", "separate", "separate", "slip", "bonded")
 
@@ -182,11 +182,9 @@ def main() -> None:
             found = measure(sim, begin)
             if options["transfer"] in ("aflip", "tpic"):
                 found["growth"] = 0.0
-            elif found["growth"] > GROWTH[sim.dtype]:
+            elif found["growth"] > GROWTH:
                 found = {"coarse": found["growth"]} | found | {"growth": finer(scene, options)}
-            bad = (
-                found["growth"] > GROWTH[sim.dtype] or max(found["books"], found["pairs"]) > BOOKS[sim.dtype]
-            )
+            bad = found["growth"] > GROWTH or max(found["books"], found["pairs"]) > BOOKS[sim.dtype]
             if seed % 10 == 0:
                 again = mpm.Simulation(scene, threads=1, **options)
                 again.step(sim.steps)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -489,3 +490,22 @@ def test_faces_along_cells_leave_particles_where_they_are(dim, monkeypatch):
     plain, fitted = (mpm.Simulation(scene, dx=1 / 12).particles for scene in scenes)
     np.testing.assert_array_equal(fitted.x, plain.x)
     np.testing.assert_array_equal(fitted.volume, plain.volume)
+
+
+def test_a_force_that_is_not_there_says_why():
+    scene = three(contact="separate")
+    scene.add(Ball((0.8, 0.8), 0.08), mpm.materials.Rigid(density=1000), name="stone")
+    scene.set_contact("b", "c", "bonded")
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    sim.add(Ball((0.2, 0.85), 0.08), RUBBER, name="late")
+    sim.step(1)
+    for pair, why in (
+        ("late|a", "'late' came by Simulation.add"),
+        ("c|b", "'c' and 'b' are bonded"),
+        ("a|stone", "'stone' is rigid"),
+        ("a|a", "'a' does not touch itself"),
+        ("a|x", "did you mean 'a|b'"),
+    ):
+        with pytest.raises(ValueError, match=f"must be one of 'a.b', 'walls'; {re.escape(why)}"):
+            sim.force(pair)
+    assert "\n  contact Contact('separate')\n          b|c Contact('bonded')\n" in repr(sim)

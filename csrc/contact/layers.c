@@ -353,9 +353,9 @@ static void turn(mpm_layer_body *bodies, struct contact *c)
     give(bodies, c, change);
 }
 
-/* Tractions times what the bodies slip and open in the step, which they do with the velocities after it. The kinetic
- * energy that the impulses take is more: the part that forces have given in the same step is no work of contact. A
- * block that sticks does none. */
+/* Tractions times slip and opening of the step, which bodies do with the velocities after it. The kinetic energy that
+ * the impulses take is more: the part that forces have given in the same step is no work of contact. A block that
+ * sticks does none. */
 static mpm_layer_touch report(const mpm_layer_body *bodies, const struct contact *c)
 {
     mpm_layer_touch touch = {.a = c->a, .b = c->b};

@@ -831,6 +831,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _lines(self) -> Iterator[str]:
         chosen = self._numerics
         yield from bodies.listed(self._parts, self._lefts(), self._scene)
+        yield from self._scene._contact_lines()
         yield from super()._lines()
         yield (
             f"grid    {' x '.join(map(str, chosen.cells))} cells of {chosen.dx:g} m, "

@@ -116,6 +116,37 @@ def column_of(name: str, layers: Mapping[str, int]) -> tuple[str, int]:
     return "", 0
 
 
+def why_no_column(name: object, layers: Mapping[str, int], rigid: Iterable[str], others: Iterable[str]) -> str:
+    """What to say of a pair ``A|B`` of bodies that the history does not list; empty if it is none.
+
+    Parameters
+    ----------
+    name
+        ``A|B``.
+    layers
+        As by `layers_of`.
+    rigid, others
+        The names of rigid bodies, and of those that came after the scene.
+    """
+    solid, late = set(rigid), set(others)
+    known = [*layers, *solid, *late]
+    pairs = [(a, name[len(a) + 1 :]) for a in known if isinstance(name, str) and name.startswith(f"{a}|")]
+    for a, b in pairs:
+        if b not in known:
+            continue
+        if a == b:
+            return f"; {a!r} does not touch itself"
+        for body in (a, b):
+            if body in solid:
+                return f"; {body!r} is rigid, and its contacts are not those of mpm.Contact: they have no columns"
+            if body in late and body not in layers:
+                return f"; {body!r} came by Simulation.add: only bodies of the scene have columns"
+        if layers[a] == layers[b]:
+            return f"; {a!r} and {b!r} are bonded: they are one piece, which has no force on itself"
+        return "; in scenes of many bodies only pairs of Scene.set_contact have columns"
+    return ""
+
+
 def pair_of(a: str, b: str, names: Sequence[str]) -> tuple[str, str]:
     """The key of a pair in `Pairs`: both names in the order of `names`."""
     return (a, b) if names.index(a) < names.index(b) else (b, a)

@@ -964,6 +964,11 @@ class Scene(Collides, _check.Strict):
                 "copy.copy(sim.scene) gives a scene for another simulation"
             )
 
+    def _contact_lines(self) -> list[str]:
+        """How bodies touch, where they may."""
+        own = [f"        {a}|{b} {one!r}" for (a, b), one in self._contacts.items()]
+        return [f"contact {self._contact!r}", *own] if self._touches else []
+
     def __repr__(self) -> str:
         lines = [f"Scene({self._lower.tolist()}, {self._upper.tolist()}) [m], {self.dimension}-D"]
         if self._gravity.any():
@@ -972,9 +977,7 @@ class Scene(Collides, _check.Strict):
             lines.append(f"  force   {_check.shown(self._body_force)} per mass")
         walls = (f"{face} {_described(wall)}" for face, wall in self._walls.items())
         lines.append("  walls   " + ", ".join(walls))
-        if self._touches:
-            lines.append(f"  contact {self._contact!r}")
-            lines += [f"          {a}|{b} {one!r}" for (a, b), one in self._contacts.items()]
+        lines += [f"  {line}" for line in self._contact_lines()]
         lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
         lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         lines += [f"  {line}" for line in _check.ends(self._emitters, "emitters", repr)]

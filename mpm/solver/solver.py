@@ -30,7 +30,7 @@ from mpm.scene.colliders import (
     warn_of_late,
     warn_of_thin_or_missing,
 )
-from mpm.scene.contacts import column_of
+from mpm.scene.contacts import column_of, why_no_column
 from mpm.scene.loads import of_digest
 from mpm.scene.scene import Scene
 from mpm.scene.waves import refuse_other_waves
@@ -354,9 +354,9 @@ class SolverBase(Run, Collides):
         pairs = tuple(
             column.removeprefix("impulse:") for column in self.history if column.startswith("impulse:")
         )
-        chosen = _check.choice(
-            "name", pair or name, (*names, *(one for one in pairs if one not in names), "walls")
-        )
+        known = (*names, *(one for one in pairs if one not in names), "walls")
+        why = "" if pair in known or not self._scene._touches else self._why_no_force(name)
+        chosen = _check.choice("name", pair or name, known, why=why)
         span = None if window is None else _check.number("window", window, low=0, low_open=True, unit="s")
         history = self.history
         time = history["time"]
@@ -367,6 +367,11 @@ class SolverBase(Run, Collides):
         if span is not None:
             first = max(0, min(first, int(np.searchsorted(time, time[-1] - span * (1 - 1e-9), "right")) - 1))
         return np.asarray(impulse[first + 1 :].sum(axis=0) / (time[-1] - time[first]))
+
+    def _why_no_force(self, name: object) -> str:
+        rigid = [body.name for body in self._scene.bodies if body.material._row["rigid"]]
+        late = [part.name for part in getattr(self, "_parts", ())]
+        return why_no_column(name, self._scene._layers(), rigid, late)
 
     def _pair(self, name: object) -> tuple[str, int]:
         """The pair of bodies ``A|B`` as the history names it, and the sign of its impulses there."""

@@ -136,7 +136,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
             field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k])[4 * n + a] = (real)bodies[k].v[a];
 }
 
-/* Asks for the copies of the moments at the shared nodes of a place: sums would else wait for memory node by node. */
+/* Asks for the copies of the moments at the shared nodes of a place, whose sums would wait for memory node by node. */
 INLINE void fetch_moments(const mpm_grid *grid, const mpm_place *place)
 {
     const uint64_t nodes = grid->shared_nodes[place->first];

@@ -58,8 +58,8 @@ typedef struct mpm_fold_rule {
     /* the shares of held regions in the mass of a node; then the region that holds each component, counted from 1 */ \
     X(MPM_GRID_SHARES, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_SHARES, holds) \
     X(MPM_GRID_HOLDS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, holds) \
-    /* contact between layers: the moments of contact/layers.h, {s, W}, {S_yy, S_zz, S_xx, S_xy}, and in 3-D
-     * {S_yz, S_xz}; in 2-D the third real is S_xx, which no reflection across z changes */ \
+    /* contact between layers: the moments of contact/layers.h, {s, W}, {S_yy, S_zz, S_xx, S_xy}, in 3-D {S_yz, S_xz};
+     * in 2-D the third real is S_xx, which no reflection across z changes */ \
     X(MPM_GRID_MOMENTS_0, MPM_FOLD_VECTOR, false, MPM_GRID_MOMENTS_0, MPM_GRID_MOMENTS_0, contact) \
     X(MPM_GRID_MOMENTS_1, MPM_FOLD(0, 0, 0, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
     X(MPM_GRID_MOMENTS_2, MPM_FOLD(6, 5, 0, 0), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
