@@ -126,7 +126,7 @@ def measure(sim: mpm.Simulation, begin: dict[str, np.ndarray]) -> dict[str, floa
     others = H["wall_impulse"][1:] + sum(surfaces)
     books = np.abs(np.diff(P, axis=0) - H["body_impulse"][1:] - others).max() / size
     pairs = 0.0
-    if not np.abs(others).any() and sim.scene.gravity is None and all_listed(sim):
+    if not np.abs(others).any() and not sim.scene.gravity.any() and all_listed(sim):
         for name, before in begin.items():
             gained = momentum(sim, name) - before
             for pair in [key[8:] for key in H if "|" in key]:
