@@ -1,5 +1,7 @@
 """What the tests of pictures and movies draw."""
 
+import numpy as np
+
 import mpm
 from mpm import materials, shapes
 
@@ -15,3 +17,9 @@ def make(dim, dtype="float64"):
     sim = mpm.Simulation(scene, dx=0.125, dtype=dtype, threads=1)
     sim.step(5)
     return sim
+
+
+def lattice(low, high, spacing):
+    """Points (n, 3) of a box."""
+    axes = (np.arange(a + spacing / 2, b, spacing) for a, b in zip(low, high, strict=True))
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -159,6 +159,21 @@ def single(x, material=None, v=0, volume=1.0, h=1.0, lower=0.0, upper=16.0, **nu
     return mpm.Simulation(scene, dx=h, **numerics)
 
 
+def crushed(dtype="float64"):
+    """A fluid particle whose volume ratio leaves the law's range in a step that is taken."""
+    scene = mpm.Scene([0, 0], [16, 16])
+    x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
+    scene.add(
+        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
+    )
+    sim = mpm.Simulation(scene, dx=1, dtype=dtype, dt=0.5)
+    sim.particles.J = [1, 0.011, 1]
+    C = np.zeros((3, 2, 2))
+    C[1] = -np.eye(2)
+    sim.particles.C = C
+    return sim
+
+
 def numpy_totals(sim) -> dict[str, np.ndarray]:
     """Conserved quantities computed anew from the arrays, with the affine terms of quadratic B-splines."""
     p, d = sim.particles, sim.dimension

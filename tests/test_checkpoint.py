@@ -137,21 +137,8 @@ def test_particles_that_wait_to_be_deleted_wait_on():
     assert twin == sim and twin.health["deleted"] == 2 and (twin.particles.mass > 0).all()
 
 
-def crushed():
-    """A fluid whose second particle is beyond the range of its law after a step."""
-    scene = mpm.Scene([0, 0], [16, 16])
-    x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(
-        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
-    )
-    sim = mpm.Simulation(scene, dx=1, dt=0.5)
-    sim.particles.J = [1, 0.011, 1]
-    sim.particles.C[1] = -np.eye(2)
-    return sim
-
-
 def test_after_an_error_the_last_state_is_kept_and_raises_again():
-    sim = crushed()
+    sim = scenes.crushed()
     with pytest.raises(mpm.InstabilityError) as first:
         sim.step(50)
     twin = pickle.loads(pickle.dumps(sim))

@@ -7,7 +7,7 @@ import pytest
 
 import mpm
 import scenes
-from deformations import rotations, turned
+from deformations import answer, rotations, turned
 from loops import each
 from mpm import _core
 from test_elastic import extremes
@@ -30,18 +30,6 @@ def return_map(clay, F, history, isa=scenes.ISAS[-1]):
     after = _core.return_map("nacc", clay.parameters, F, history, d, isa, F.dtype.name)
     elastic, kept = (np.frombuffer(part, F.dtype) for part in after)
     return elastic.reshape(m, d, d), kept.reshape(m, 3)
-
-
-def respond(clay, F, history, isa=scenes.ISAS[-1]):
-    """tau (m, 3, 3), that out of plane included; energy and moduli."""
-    m, d = F.shape[:2]
-    F, history = np.ascontiguousarray(F), np.ascontiguousarray(history, F.dtype)
-    parts = _core.evaluate("nacc", clay.parameters, F, d, isa, F.dtype.name, history)
-    tau, energy, zz, isolated, wave = (np.frombuffer(part, F.dtype) for part in parts)
-    full = np.zeros((m, 3, 3))
-    full[:, 2, 2] = zz
-    full[:, :d, :d] = tau.reshape(m, d, d)
-    return full, energy, isolated, wave
 
 
 def rest(m, alpha=-0.01):
@@ -130,7 +118,7 @@ def test_the_closed_forms(stretch, elastic, alpha, tau, isa, dtype):
         if elastic is not None:
             assert F_E[0, 0, 0] == pytest.approx(elastic, rel=max(loose, 1e-10))
             assert after[0, 2] == pytest.approx(alpha, rel=0, abs=max(loose, 1e-10))
-        found = respond(CLAY, F_E, after, isa)[0][0]
+        found = answer(CLAY, F_E, after, isa)[0][0]
         np.testing.assert_allclose(found, np.diag(tau), rtol=0, atol={"float64": 2e-6, "float32": 1}[dtype])
 
 
@@ -150,7 +138,7 @@ def test_the_return_map_is_that_of_numpy(clay, d, isa, dtype):
     assert (np.abs(F_E - right).max(axis=(1, 2)) < blur).mean() > 0.999
     assert np.abs(F_E - right).max() < 2 * np.sqrt(eps)
     assert (np.abs(after - kept).max(axis=1) < blur * 4).mean() > 0.999
-    elastic = (kind == 0) & (yield_function(clay, respond(clay, F, history, isa)[0], history[:, 2]) < -1e-2)
+    elastic = (kind == 0) & (yield_function(clay, answer(clay, F, history, isa)[0], history[:, 2]) < -1e-2)
     np.testing.assert_array_equal(F_E[elastic], F[elastic])
     np.testing.assert_array_equal(after[elastic], history[elastic])
 
@@ -163,7 +151,7 @@ def test_what_comes_back_is_on_the_ellipse_and_has_its_volume(clay, d, isa):
     F, history = states(clay, d, seed=1)
     F_E, after = return_map(clay, F, history, isa)
     _, _, kind = expected(clay, F, history)
-    tau = respond(clay, F_E, after, isa)[0]
+    tau = answer(clay, F_E, after, isa)[0]
     y = yield_function(
         clay, tau, history[:, 2]
     )  # sliding keeps tr b, so p moves a little, and more in weak clay
@@ -195,7 +183,7 @@ def test_plane_strain_is_that_of_space(clay, isa, dtype):
     np.testing.assert_allclose(flat[:, 1], space[:, 2, 2], rtol=0, atol=2000 * eps)
     np.testing.assert_allclose(flat[:, 2], full[:, 2], rtol=0, atol=2000 * eps)
     np.testing.assert_allclose(flat[:, 0], full[:, 0] * 1.0, rtol=2000 * eps)
-    a, b = respond(clay, plane, flat, isa), respond(clay, space, full, isa)
+    a, b = answer(clay, plane, flat, isa), answer(clay, space, full, isa)
     np.testing.assert_allclose(a[0], b[0], rtol=0, atol=4000 * eps * E)
     np.testing.assert_allclose(a[1], b[1], rtol=0, atol=400 * eps * E)
 
@@ -240,7 +228,7 @@ def test_broken_states_stay_so_and_extreme_ones_give_numbers(clay, d, isa, dtype
     for alpha in (-1e3, -0.01, 1e3):
         found, after = return_map(clay, F, rest(len(F), alpha), isa)
         assert not np.isnan(found).any() and not np.isnan(after).any()
-        for values in respond(clay, found, after, isa):
+        for values in answer(clay, found, after, isa):
             assert not np.isnan(values).any()
 
 
@@ -252,8 +240,8 @@ def test_the_moduli_bound_the_curvature(d):
     history = rest(m)
     if d == 2:
         history[:, 1] = np.exp(rng.uniform(-1.2, 1.2, m))
-    _, psi, isolated, wave = respond(CLAY, F, history)
-    tau = respond(CLAY, F, history)[0]
+    _, psi, isolated, wave = answer(CLAY, F, history)
+    tau = answer(CLAY, F, history)[0]
     for _ in range(3):
         A = rng.normal(size=F.shape)
         A /= np.linalg.norm(A, axis=(1, 2))[:, None, None]
@@ -262,7 +250,7 @@ def test_the_moduli_bound_the_curvature(d):
             (A, isolated), (np.repeat(np.eye(d)[None] / np.sqrt(d), m, axis=0), isolated),
             (a[:, :, None] * a[:, None, :], wave), (a[:, :, None] * n[:, None], wave),
         ):  # fmt: skip
-            plus, minus = (respond(CLAY, (np.eye(d) + k * B) @ F, history)[1] for k in (s, -s))
+            plus, minus = (answer(CLAY, (np.eye(d) + k * B) @ F, history)[1] for k in (s, -s))
             curvature = (plus + minus - 2 * psi) / s**2
             assert ((curvature - bound) / (np.abs(psi) + bound)).max() < 1e-4
             slope = (plus - minus) / (2 * s)  # tau:A

@@ -25,24 +25,9 @@ def test_errors_tell_step_time_and_rows():
     assert not issubclass(mpm.BusyError, mpm.SimulationError)
 
 
-def crushed(dtype="float64"):
-    """A fluid particle whose volume ratio leaves the law's range in a step that is taken."""
-    scene = mpm.Scene([0, 0], [16, 16])
-    x = np.array([[3.0, 3.0], [8.0, 8.0], [12.0, 12.0]])
-    scene.add(
-        mpm.shapes.Points(x, volume="per-cell"), mpm.materials.Fluid(bulk_modulus=1e-9, density=1, gamma=1)
-    )
-    sim = mpm.Simulation(scene, dx=1, dtype=dtype, dt=0.5)
-    sim.particles.J = [1, 0.011, 1]
-    C = np.zeros((3, 2, 2))
-    C[1] = -np.eye(2)
-    sim.particles.C = C
-    return sim
-
-
 @pytest.mark.parametrize("dtype", scenes.DTYPES)
 def test_a_law_out_of_its_range_is_told_and_can_be_mended(dtype):
-    sim = crushed(dtype)
+    sim = scenes.crushed(dtype)
     with pytest.raises(mpm.InstabilityError, match="volume ratio") as caught:
         sim.step(10)
     error = caught.value
@@ -59,7 +44,7 @@ def test_a_law_out_of_its_range_is_told_and_can_be_mended(dtype):
 
 
 def test_it_can_be_mended_by_deletion_too():
-    sim = crushed()
+    sim = scenes.crushed()
     with pytest.raises(mpm.InstabilityError) as caught:
         sim.step(10)
     sim.particles.delete(caught.value.rows)

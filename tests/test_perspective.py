@@ -9,6 +9,7 @@ from mpm.viz.camera import Camera
 from mpm.viz.discs import draw as draw_discs
 from mpm.viz.relief import Relief
 from mpm.viz.view import check_camera
+from pictures import lattice
 
 SIZE = (200, 160)
 BOX = mpm.Scene((0, 0, 0), (2, 1, 1.5), gravity=(0, 0, -9.81))
@@ -153,16 +154,11 @@ def lit(x, spacing, camera, size=(240, 200)):
     return image[..., 0] / 200, cover, seen, relief
 
 
-def plate(low, high, spacing):
-    axes = (np.arange(a + spacing / 2, b, spacing) for a, b in zip(low, high, strict=True))
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-
-
 def test_a_plane_has_one_brightness_in_perspective():
     """Its normal is the same everywhere, though the slope of its depth on the screen is not."""
-    x = plate((0.05, 0.05, 0.2), (0.95, 0.95, 0.3), 0.02)
+    x = lattice((0.05, 0.05, 0.2), (0.95, 0.95, 0.3), 0.02)
     light, cover, seen, _ = lit(x, 0.02, {"azimuth": -56, "elevation": 35, "fov": 70})
-    column, row, _ = seen.project(plate((0.15, 0.15, 0.28), (0.85, 0.85, 0.3), 0.02))
+    column, row, _ = seen.project(lattice((0.15, 0.15, 0.28), (0.85, 0.85, 0.3), 0.02))
     place = np.rint(row / 2).astype(int), np.rint(column / 2).astype(int)
     assert (cover[place] == 1).all() and light[
         place
@@ -170,7 +166,7 @@ def test_a_plane_has_one_brightness_in_perspective():
 
 
 def test_a_shadow_falls_along_the_sun_in_perspective():
-    x = plate((0.4, 0.4, 0.5), (0.6, 0.6, 0.55), 0.02)
+    x = lattice((0.4, 0.4, 0.5), (0.6, 0.6, 0.55), 0.02)
     light, cover, seen, relief = lit(x, 0.02, {"azimuth": -100, "elevation": 40, "fov": 60})
     foot = x.mean(axis=0) - x.mean(axis=0)[2] / relief._sun[2] * relief._sun
     column, row, _ = (np.asarray(part) / 2 for part in seen.project(foot[None]))

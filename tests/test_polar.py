@@ -11,6 +11,7 @@ import functools
 import numpy as np
 import pytest
 
+from deformations import rotations, turned
 from loops import each
 from mpm import _core
 from scenes import DIMS, DTYPES, EPSILON, ISAS
@@ -25,24 +26,10 @@ def respond(F, isa):
     return np.frombuffer(tau, F.dtype).reshape(m, d, d) / (2 * MU), np.frombuffer(energy, F.dtype) / MU
 
 
-def rotations(m, d, rng):
-    q, r = np.linalg.qr(rng.normal(size=(m, d, d)))
-    q = q * np.sign(np.einsum("nii->ni", r))[:, None, :]
-    q[:, :, 0] *= np.sign(np.linalg.det(q))[:, None]
-    return q
-
-
 def signed_singular_values(F):
     u, s, vt = np.linalg.svd(F)
     s[:, -1] *= np.sign(np.linalg.det(u) * np.linalg.det(vt))
     return s
-
-
-def turned(stretches, d, rng):
-    """Random rotations of given diagonals, also each diagonal itself."""
-    S = np.einsum("nd,de->nde", np.atleast_2d(np.asarray(stretches, dtype=float))[:, :d], np.eye(d))
-    m = len(S)
-    return np.concatenate([S, rotations(m, d, rng) @ S @ rotations(m, d, rng)])
 
 
 def log_uniform(rng, low, high, m):

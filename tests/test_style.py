@@ -13,6 +13,7 @@ from mpm.viz.camera import Camera
 from mpm.viz.relief import Relief
 from mpm.viz.style import OWN, PALETTE, Style
 from mpm.viz.view import check_camera
+from pictures import lattice
 
 dims = pytest.mark.parametrize("dim", [2, 3])
 JELLY = materials.NeoHookean(E=1e4, nu=0.3, density=1000)
@@ -259,11 +260,6 @@ def test_water_reflects_and_snow_does_not():
     assert gloss["water"].tolist() == [1, 0] and gloss["snow"] is None and 0 < gloss["jelly"][0] < 1
     by_speed = Style.checked(mpm.gallery.get("dam-break").simulation(scale=0.25), color="speed")
     assert by_speed.gloss(np.zeros(2, int)) is None
-
-
-def lattice(low, high, spacing):
-    axes = (np.arange(a + spacing / 2, b, spacing) for a, b in zip(low, high, strict=True))
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def test_a_plane_of_discs_is_lit_evenly():
