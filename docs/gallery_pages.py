@@ -65,6 +65,7 @@ GROUPS = {
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
     "Bodies that touch": ("incline", "rolling-disc", "newtons-cradle", "brick-wall", "gears"),
+    "Bodies that conduct heat": ("quench",),
     "Several materials": ("jelly",),
 }
 

@@ -36,6 +36,7 @@ SCALE = {
     "jelly-stack": 0.5,
     "mudslide": 0.5,
     "newtons-cradle": 0.5,
+    "quench": 0.5,
     "raft": 0.5,
     "rolling-disc": 0.5,
     "sand-column": 0.5,

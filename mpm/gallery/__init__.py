@@ -38,6 +38,7 @@ from mpm.gallery.soils import clay_indentation, sand_hourglass
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.touching import brick_wall, gears, incline, newtons_cradle, rolling_disc
+from mpm.gallery.warm import quench
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "mudslide",
     "names",
     "newtons_cradle",
+    "quench",
     "raft",
     "rolling_disc",
     "sand_column",
