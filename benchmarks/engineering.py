@@ -1,6 +1,7 @@
 """Closed forms that engineers ask for first.
 
     python benchmarks/engineering.py loads     # tractions, pressures, held regions, absorbing walls
+    python benchmarks/engineering.py soil      # stresses at rest, limit loads, slopes, earth pressure
 
 Each line is a case, a method and its resolution, the measured number over the exact one, and the limit for the error.
 """
@@ -223,7 +224,150 @@ def loads() -> Iterator[Row]:
     yield from thin_ring()
 
 
-STUDIES = {"loads": loads}
+G = 9.81
+
+
+def layers(d: int) -> Iterator[Row]:
+    """Two layers with K0 of their own: stresses, and the force out of balance over the weight."""
+    walls = dict.fromkeys("xyz"[: d - 1], "mirror") | {"xyz"[d - 1] + "-": "mirror"}
+    scene = mpm.Scene([0] * d, [1] * (d - 1) + [3], gravity=[0] * (d - 1) + [-G], walls=walls)
+    side, low, high = [1] * (d - 1), 1900, 1700
+    clay = mpm.materials.MohrCoulomb(E=1e7, nu=0.35, density=low, friction_angle_deg=25, cohesion=5e3)
+    sand = mpm.materials.DruckerPrager(E=2e7, nu=0.3, density=high, friction_angle_deg=33, cohesion=1e3)
+    scene.add(Box([0] * d, [*side, 1]), clay, name="clay")
+    scene.add(Box([0] * (d - 1) + [1], [*side, 1.75]), sand, name="sand")
+    scene.lithostatic({"clay": 0.6, "sand": 0.5})
+    sim = mpm.Simulation(scene, dx=1 / 8)
+    z = sim.particles.x[:, -1]
+    exact = -G * np.where(z < 1, low * (1 - z) + high * 0.75, high * (1.75 - z))
+    tau = sim.compute("stress")[:, 0, 0] * np.linalg.det(sim.particles.F) / np.where(z < 1, 0.6, 0.5)
+    yield (
+        "K0 of two layers, horizontal stress",
+        f"mpm, {d}-D",
+        float(np.abs(tau - exact).max() / -exact.min()),
+        1e-3,
+    )
+    found = sim.equilibrate(increments=1, tolerance=1e-2)
+    yield "K0 of two layers, force out of balance", f"mpm, {d}-D", found.residual, 1e-3
+
+
+def footing(cells: int, f_bar: bool, limit: float) -> Row:
+    """A rough strip on clay: (2 + π) c_u (Prandtl)."""
+    half, strength, density, nu = 1.0, 50e3, 1800, 0.3
+    stiffness, dx = 520 * strength, half / (cells + 0.5)
+    width, depth = np.ceil(4 * half / dx) * dx, np.ceil(2 * half / dx) * dx
+    speed = 5e-4 * np.sqrt(stiffness / density)
+    walls = {"x-": "mirror", "x+": "sticky", "y-": "sticky"}
+    scene = mpm.Scene((0, 0), (width, depth + 4 * dx), walls=walls)
+    clay = mpm.materials.VonMises(E=stiffness, nu=nu, density=density, yield_stress=np.sqrt(3) * strength)
+    scene.add(Box((0, 0), (width, depth)), clay)
+    strip = Box((-half, depth), (half, depth + half))
+    scene.add_collider(strip, contact="sticky", motion=mpm.motion.Linear((0, -speed)), name="footing")
+    sim = mpm.Simulation(scene, dx=dx, f_bar=f_bar)
+    sim.run(0.24 * half / speed)
+    load = -sim.force("footing", window=0.12 * half / speed)[1] / half
+    return (
+        "strip footing, load over 5.14 c_u",
+        f"mpm, {cells} cells" + ", F-bar" * f_bar,
+        load / ((2 + np.pi) * strength) - 1,
+        limit,
+    )
+
+
+def slope(cohesion: float, angle: float, K0: float, foundation: float, dx: float) -> mpm.Simulation:
+    """A slope of 1:2, 10 m high, in soil of 20 kN/m³."""
+    height, left, right = 10.0, 12.0, 12.0
+    toe = left + 2 * height
+    walls = {"x": "slip", "y-": "sticky"}
+    scene = mpm.Scene((0, -foundation), (toe + right, height + 4 * dx), gravity=(0, -G), walls=walls)
+    below = [(0, -foundation), (toe + right, -foundation), (toe + right, 0)] if foundation else [(0, 0)]
+    soil = mpm.materials.MohrCoulomb(
+        E=2e7, nu=0.3, density=20e3 / G, cohesion=cohesion, friction_angle_deg=angle, dilation_angle_deg=0
+    )
+    scene.add(mpm.shapes.Polygon([*below, (toe, 0), (left, height), (0, height)]), soil, name="slope")
+    scene.lithostatic(K0)
+    return mpm.Simulation(scene, dx=dx, local_damping=0.7)
+
+
+def slopes() -> Iterator[Row]:
+    """Bishop & Morgenstern (1960), c/γH = 0.05, φ = 20°, on a rigid base; the slope EX1(a) of the ACADS review (1989),
+    c = 3 kPa, φ = 19.6°: Bishop's simplified method gives 0.987."""
+    for name, given, exact in (
+        ("slope of Bishop & Morgenstern, factor", (10e3, 20.0, 0.6, 0.0), 1.380),
+        ("slope of ACADS EX1(a), factor", (3e3, 19.6, 0.7, 5.0), 0.987),
+    ):
+        found = mpm.factor_of_safety(
+            lambda given=given: slope(*given, 1.0), between=(0.8 * exact, 1.3 * exact)
+        )
+        yield name, "mpm, 10 cells", found.factor / exact - 1, 0.03
+
+
+def vertical_cut(cells: int, f_bar: bool, limit: float) -> Row:
+    """γH/c = 3.78, between the bounds 3.772 and 3.786 (Pastor, Thai, Francescato 2000; Martin 2011)."""
+    height, strength = 2.0, 20e3 * 2 / 3.78
+    dx = height / cells
+
+    def build() -> mpm.Simulation:
+        walls = {"x": "slip", "y-": "sticky"}
+        scene = mpm.Scene((0, -1), (6, height + 4 * dx), gravity=(0, -G), walls=walls)
+        clay = mpm.materials.VonMises(E=2e7, nu=0.3, density=20e3 / G, yield_stress=np.sqrt(3) * strength)
+        ground = mpm.shapes.Polygon([(0, -1), (6, -1), (6, 0), (3, 0), (3, height), (0, height)])
+        scene.add(ground, clay, name="clay")
+        return mpm.Simulation(scene, dx=dx, local_damping=0.7, f_bar=f_bar)
+
+    found = mpm.factor_of_safety(build, between=(0.8, 1.6), tolerance=0.02)
+    how = f"mpm, {cells} cells" + ", F-bar" * f_bar
+    return "vertical cut in clay, γH/c over 3.78", how, found.factor - 1, limit
+
+
+def earth_pressure(angle: float, active: bool, cells: int) -> Row:
+    """A smooth wall that gives way or is pushed: Coulomb's K_a and K_p, on a smooth base. The wall holds nodes half a
+    cell before its face and moves less than half a cell."""
+    height, weight, stiffness = 4.0, 16e3, 4e7
+    dx, density = height / cells, weight / G
+    wide, begin = 3 * height, 4 * dx
+    walls = {"x": "slip", "y-": "slip"}
+    scene = mpm.Scene((0, 0), (begin + wide, height + 6 * dx), gravity=(0, -G), walls=walls)
+    soil = mpm.materials.MohrCoulomb(
+        E=stiffness, nu=0.3, density=density, cohesion=0, friction_angle_deg=angle, dilation_angle_deg=0
+    )
+    scene.add(Box((begin, 0), (begin + wide, height)), soil, name="fill")
+    scene.lithostatic(0.5)
+    travel = (0.006 if active else 0.02) * height
+    speed = (2e-4 if active else 4e-4) * np.sqrt(stiffness / density)
+    face = Box((-4 * dx, -4 * dx), (begin + 0.5 * dx, height + 20 * dx))
+    motion = mpm.motion.Linear((-speed if active else speed, 0))
+    scene.add_collider(face, contact="slip", motion=motion, name="wall")
+    sim = mpm.Simulation(scene, dx=dx, local_damping=0.5)
+    sim.run(travel / speed)
+    force = sim.force("wall", window=0.25 * travel / speed)[0]
+    ratio = np.tan(np.radians(45 - angle / 2)) ** (2 if active else -2)
+    now = height * (1 + (-travel if active else travel) / wide)  # the fill becomes narrower or wider
+    kind = "active" if active else "passive"
+    return (
+        f"{kind} earth pressure, φ = {angle:g}°",
+        f"mpm, {cells} cells",
+        force / (ratio * weight * now**2 / 2) - 1,
+        0.03,
+    )
+
+
+def soil() -> Iterator[Row]:
+    for d in (2, 3):
+        yield from layers(d)
+    yield footing(4, False, 0.03)
+    yield footing(8, False, 0.1)
+    yield footing(8, True, 0.03)
+    yield vertical_cut(8, False, 0.2)
+    yield vertical_cut(8, True, 0.1)
+    yield vertical_cut(16, True, 0.05)
+    yield from slopes()
+    for angle in (25, 30, 35):
+        for active in (True, False):
+            yield earth_pressure(angle, active, 12)
+
+
+STUDIES = {"loads": loads, "soil": soil}
 
 
 def main() -> int:
@@ -236,7 +380,7 @@ def main() -> int:
         for case, how, error, limit in STUDIES[name]():
             verdict = "" if limit >= 1 else "within" if abs(error) <= limit else "BEYOND"
             missed += verdict == "BEYOND"
-            print(f"{case:<38} {how:<18} {error:+.4f}  {verdict} {limit if limit < 1 else ''}", flush=True)
+            print(f"{case:<38} {how:<22} {error:+.4f}  {verdict} {limit if limit < 1 else ''}", flush=True)
     return int(missed > 0)
 
 

@@ -332,6 +332,21 @@ def test_the_doctor_names_solids_that_lock():
     assert locks(mpm.materials.NeoHookean(E=1e6, nu=0.44, density=1000)) == []
 
 
+def test_the_doctor_says_what_limit_loads_of_undrained_clay_need():
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(
+        Box((0.25, 0.25), (0.75, 0.75)), mpm.materials.VonMises(E=1e6, nu=0.3, density=1e3, yield_stress=1e3)
+    )
+    for f_bar in (False, True):
+        found = [
+            one
+            for one in mpm.doctor(mpm.Simulation(scene, dx=1 / 16, f_bar=f_bar))
+            if one.topic == "limit load"
+        ]
+        assert [one.good for one in found] == [True] * (not f_bar)
+        assert all("with f_bar=True 2 % and 5 %" in one.words for one in found)
+
+
 def pool(bulk_modulus=1e5, velocity=0.0, **options):
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
     water = mpm.materials.Fluid(bulk_modulus=bulk_modulus, density=1000)
