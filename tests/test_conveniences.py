@@ -216,3 +216,13 @@ def test_damage_is_where_it_is_to_be_had(name):
         getattr(materials, name)
     with pytest.raises(TypeError, match=r"'D1'; this law has no damage.*UserLaw"):
         materials.JohnsonCook(D1=0.1)
+
+
+def test_a_fit_is_drawn_beside_its_data():
+    found = mpm.point.Fit(None, np.array([0.5, -0.5, 0.0]), {})
+    line = found.plot([3, 1, 2], [10.0, 20.0, 30.0])
+    assert line.get_xydata().tolist() == [[1, 19.5], [2, 30], [3, 10.5]]
+    points = line.axes.lines[0]
+    assert points.get_xydata().tolist() == [[3, 10], [1, 20], [2, 30]]
+    with pytest.raises(ValueError, match=r"data .*\(3,\)"):
+        found.plot([3, 1, 2], [10.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from mpm.errors import ConvergenceError
 from mpm.materials.laws import Material, wrong_material
 from mpm.materials.userlaws import UserLaw
 from mpm.point.driver import law_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 class Fit(NamedTuple):
@@ -35,6 +39,51 @@ class Fit(NamedTuple):
     material: Any
     residuals: FloatArray
     errors: dict[str, float]
+
+    def plot(
+        self,
+        x: npt.ArrayLike,
+        data: npt.ArrayLike,
+        *,
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Line2D:
+        """Draw the measurements as points and the fitted response as a line. Needs the extra ``plot``.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            Where the data were measured, such as stretches.
+        data : array_like, shape (n,)
+            The data of the fit.
+        ax : matplotlib.axes.Axes, optional
+            Default: those of a new figure.
+        figsize : (float, float), optional
+            Width and height of the new figure [inches].
+
+        Returns
+        -------
+        matplotlib.lines.Line2D
+            The response.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An array is not finite, or not of the shape of the residuals.
+        """
+        shape = self.residuals.shape
+        at, measured = _check.array("x", x, shape), _check.array("data", data, shape)
+        from mpm.viz.figures import axes_or_new, check_figsize
+
+        axes = axes_or_new(ax, check_figsize(figsize, ax) or (5.6, 4.2))
+        order = np.argsort(at, kind="stable")
+        axes.plot(at, measured, "o", color="0.4", label="data")
+        (line,) = axes.plot(at[order], (measured + self.residuals)[order], color="#264f9c", label="fit")
+        axes.grid(color="0.92")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        return cast("Line2D", line)
 
 
 @_check.options
