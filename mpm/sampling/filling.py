@@ -176,7 +176,7 @@ class _Parts:
         self._n = MIDDLES[d]
         index = np.stack(np.unravel_index(np.arange(self._n**d), (self._n,) * d), axis=1)
         self._sub = ((index + 0.5) / self._n - 0.5) * dx
-        self.cut = near[np.searchsorted(known, place)]  # (n,): is the particle in such a cell? Full ones are taken out
+        self.cut = near[np.searchsorted(known, place)]  # (n,): is it in such a cell? Full ones are taken out
         self.together = count[np.searchsorted(self._occupied, place)]  # (n,): particles in its cell
 
     def of_cells_with_particles(self) -> tuple[Floats, Floats]:

@@ -116,7 +116,9 @@ def column_of(name: str, layers: Mapping[str, int]) -> tuple[str, int]:
     return "", 0
 
 
-def why_no_column(name: object, layers: Mapping[str, int], rigid: Iterable[str], others: Iterable[str]) -> str:
+def why_no_column(
+    name: object, layers: Mapping[str, int], rigid: Iterable[str], others: Iterable[str]
+) -> str:
     """What to say of a pair ``A|B`` of bodies that the history does not list; empty if it is none.
 
     Parameters

@@ -91,10 +91,7 @@ class Body:
         """
         shape = self.shape
         if isinstance(shape, Points):
-            if not isinstance(shape.volume, np.ndarray):
-                return None
-            with np.errstate(over="ignore"):  # of volumes that only a damaged file has
-                return Volume(float(shape.volume.sum()), 0.0)
+            return Volume(shape.total, 0.0) if shape.total is not None else None
         low, high = shape.bounds
         if lower is not None or upper is not None:
             low, high = (_check.array(n, v, low.shape) for n, v in (("lower", lower), ("upper", upper)))

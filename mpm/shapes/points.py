@@ -69,6 +69,9 @@ class Points(Shape):
                     f"volume: expected one or {len(positions)} numbers above 0, got {brief(volumes)}"
                 )
             volumes = np.broadcast_to(volumes, len(positions)).copy()
+            with np.errstate(over="ignore"):
+                if not np.isfinite(volumes.sum()):
+                    raise ValueError(f"volume: the sum must be finite, got {brief(volumes)}")
         self._set(x=positions, volume=volumes, dimension=positions.shape[1])
 
     @classmethod
