@@ -118,6 +118,7 @@ PICTURE = [
 NO_PATH = [1, None, b"a", ["a"], {}, ""]
 SIM = [None, 1, "sim", mpm.Simulation, []]
 AXES = [1, "ax", object(), []]
+PAIR = [None, "ab", {}, 1.0, [], [NAN, 1], [1, 2, 3], [[1, 2]], ["1", "2"]]
 FIGSIZE = ["ab", (1,), (1, 2, 3), (0, 1), (1e9, 1), (NAN, 1), 3]
 INTO = {"ax": AXES, "figsize": FIGSIZE}
 FILE = [1, None, "", ["x"], {}, b"\0.ply", "a"]
@@ -379,6 +380,8 @@ TARGETS = {
                   {"material": LAW, "data": [None, "ab", {}, 1.0, [], [NAN, 1], [[1, 2]], ["1", "2"]],
                    "response": [None, 1, "f", [1, 2], lambda m: 1.0, lambda m: [1], lambda m: [1, NAN], lambda m: "ab"],
                    "parameters": [None, "E", 1, {}, [], [1], ["density"], ["e"], ["E", "E"], [None]]}),
+    "Fit.plot": (lambda c, **k: P.Fit(c.solid, np.zeros(2), {}).plot(**{"ax": c.ax, **k}),
+                 {"x": [1, 2], "data": [3, 4]}, {"x": PAIR, "data": PAIR, **INTO}),
     "Response.plot": (lambda c, **k: P.oedometer(c.solid, axial_strain=0.1, steps=1).plot(**{"ax": c.ax, **k}), {},
                       {"x": [v for v in NAME if v is not None] + ["Jp"], "y": [v for v in NAME if v is not None],
                        **INTO}),
