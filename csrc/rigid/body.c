@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double GAIN = 1e-7; /* of the energy of a spin: less is none */
+static const double ROUNDING = 1e-14; /* of the energy of a spin */
 
 mpm_status mpm_body_copy(mpm_rigid_form *copy, const mpm_allocator *allocator, const mpm_rigid_form *form)
 {
@@ -166,12 +166,13 @@ void mpm_body_drift(mpm_rigid_state *body, double dt, int dim)
 
 void mpm_body_move(double turn[3][3], double shift[3], double spin[3], const mpm_rigid_state *body, double dt)
 {
-    double second[3][3], L[3];
+    double second[3][3], L[3], pushed[3];
     mpm_body_turn(second, body->inertia, body->inverse, body->push + 3, 0.5 * dt);
     mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
     mpm_multiply3(L, body->inertia, body->kept + 3);
-    if (!body->rows &&
-        mpm_dot3(L, spin) > (1 + GAIN) * mpm_dot3(L, body->kept + 3) + 2 * body->spare) { /* the push gains */
+    mpm_multiply3(pushed, body->inertia, body->push + 3);
+    const double changed = mpm_dot3(L, spin) - mpm_dot3(L, body->kept + 3); /* twice the energy, by the push */
+    if (!body->rows && fabs(changed) > 2 * body->spare + ROUNDING * mpm_dot3(pushed, body->push + 3)) {
         mpm_body_turn(second, body->inertia, body->inverse, body->kept + 3, 0.5 * dt);
         mpm_body_spin(spin, second, body->inertia, body->inverse, body->kept + 3);
     }

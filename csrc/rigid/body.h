@@ -107,7 +107,8 @@ void mpm_body_spin(double after[3], const double turn[3][3], const double inerti
 void mpm_body_drift(mpm_rigid_state *body, double dt, int dim);
 
 /** How a body moves in a whole step, of which it has drifted the first half: its rotation less 1, the way of its centre
- *  of mass, and its spin at the end. */
+ *  of mass, and its spin at the end. It turns by its push where that changes the energy of the spin, either way, by no
+ *  more than `spare`; otherwise by the motion that is kept, which keeps the energy. */
 void mpm_body_move(double turn[3][3], double shift[3], double spin[3], const mpm_rigid_state *body, double dt);
 
 /** out = A^T v */
