@@ -1,6 +1,6 @@
 """Prints how rigid bodies rest, slide, roll, tip, stand in stacks and press deformable bodies, against closed forms.
 
-    python benchmarks/rigid.py [rest|slope|roll|tip|stack|ratio|free|pinch|drop ...]
+    python benchmarks/rigid.py [rest|slope|roll|tip|stack|ratio|free|flip|rock|pinch|drop|slab|strike ...]
 
 `docs/design/020-rigid-bodies.md` has the reasons. Lengths are in cells of 0.1 m unless said otherwise; steps of 2 ms.
 All takes about two minutes on one core.
@@ -105,6 +105,13 @@ def stack(dtype: str) -> Iterator[Row]:
         yield f"stack of {boxes}, {dim}-D: creep", float(np.abs(x[:, 0] - 2 - 2 * H).max() / H), 1e-2
         sink = x[:, -1] - (4 * np.arange(boxes) + 2) * H
         yield f"stack of {boxes}, {dim}-D: sinks", float(np.abs(sink).max() / H), 1e-3
+    scene, _ = slope(2, 0, 0.4)
+    places = [(2 + (5 * i + 2.5 * k) * H, 4 * k * H) for k in range(5) for i in range(5 - k)]
+    for number, low in enumerate(places):
+        scene.add(Box(low, np.add(low, 4 * H)), STONE, name=f"box {number}")
+    sim = run(scene, 5, dtype)
+    x = np.array([sim.rigid(f"box {number}").position for number in range(len(places))])
+    yield "pyramid of 15: way", float(np.abs(x - places - 2 * H).max() / H), 1e-3
 
 
 def ratio(dtype: str) -> Iterator[Row]:
@@ -131,6 +138,49 @@ def free(dtype: str) -> Iterator[Row]:
     yield "free box: change of energy", abs(after.kinetic / before.kinetic - 1), 1e-3 if single else 1e-12
     change = np.linalg.norm(after.angular_momentum - before.angular_momentum) / L
     yield "free box: change of L", float(change), 1e-3 if single else 1e-12
+
+
+def flip(dtype: str) -> Iterator[Row]:
+    """The same box: when it first lies on its back, against Euler's equations in steps of 10 us."""
+    scene = mpm.Scene((-1, -1, -1), (1, 1, 1))
+    scene.add(Box((-0.3, -0.2, -0.1), (0.3, 0.2, 0.1)), STONE, angular_velocity=(0.01, 10, 0), name="box")
+    sim = mpm.Simulation(scene, dx=H, dt=DT, dtype=dtype)
+    spins = [10.0]
+    while spins[-1] > 0:
+        sim.step()
+        box = sim.rigid("box")
+        spins.append(float((box.rotation.T @ box.spin)[1]))
+    found = DT * (len(spins) - 2 + spins[-2] / (spins[-2] - spins[-1]))
+
+    inertia = np.array([4**2 + 2**2, 6**2 + 2**2, 6**2 + 4**2], dtype=float)
+
+    def change(w: np.ndarray) -> np.ndarray:
+        return -np.cross(w, inertia * w) / inertia
+
+    w, t, step = np.array([0.01, 10.0, 0.0]), 0.0, 1e-4
+    while w[1] > 0:
+        last = w
+        a = change(w)
+        b = change(w + step / 2 * a)
+        c = change(w + step / 2 * b)
+        w = w + step / 6 * (a + 2 * b + 2 * c + change(w + step * c))
+        t += step
+    exact = t - step + step * last[1] / (last[1] - w[1])
+    yield "the box flips: error of its time", abs(found / exact - 1), 2e-3
+
+
+def rock(dtype: str) -> Iterator[Row]:
+    """An ellipse of 0.1 x 0.05 m rocks on a rough floor from 0.5 rad for 5 s."""
+    a, b, angle, spacing = 0.1, 0.05, 0.5, 0.025
+    scene = mpm.Scene((0, 0), (1, 0.4), gravity=(0, -G), walls=mpm.Wall("separate", friction=1))
+    high = float(np.hypot(a * np.sin(angle), b * np.cos(angle)))
+    shape = Ball((0, 0), 1).scale((a, b)).rotate(angle).translate((0.5, high))
+    scene.add(shape, mpm.materials.Rigid(density=1000, friction=1), name="ellipse")
+    sim = mpm.Simulation(scene, dx=spacing, dt=5e-4, dtype=dtype)
+    sim.run(5)
+    now, weight = sim.totals(), sim.totals().mass * G
+    left = (now.kinetic + weight * (now.center_of_mass[1] - b)) / (weight * (high - b))
+    yield "ellipse rocks: share of its energy that is lost", 1 - left, 0.1
 
 
 def pinch(dtype: str) -> Iterator[Row]:
@@ -165,8 +215,41 @@ def drop(dtype: str) -> Iterator[Row]:
         yield f"disk of {cells} cells on rubber: error of its depth", abs(depth / deep[-1] - 1), 0.01
 
 
+def slab(dtype: str) -> Iterator[Row]:
+    """A tall box on a slab of rubber, which is damped: how far it goes from 2 s to 5 s."""
+    for cells in (4, 8):
+        h = 0.1 / cells
+        scene = mpm.Scene((0, 0), (0.8, 1.2), gravity=(0, -G), walls=mpm.Wall("separate", friction=0.3))
+        scene.add(Box((0.1, 0), (0.7, 0.2)), mpm.materials.NeoHookean(E=1e6, nu=0.3, density=1000))
+        box = Box((0.3 + 0.13 * h, 0.2), (0.5 + 0.13 * h, 1.0))
+        scene.add(box, mpm.materials.Rigid(density=1000, friction=0.3), name="box")
+        sim = mpm.Simulation(scene, dx=h, dtype=dtype, damping=20)
+        sim.run(2)
+        before = sim.rigid("box").position
+        sim.run(3)
+        way = np.abs(sim.rigid("box").position - before).max() / h
+        yield f"tall box on a slab of rubber, dx = 1/{cells} of half its width: way", float(way), 1e-2
+
+
+def strike(dtype: str) -> Iterator[Row]:
+    """A spinning disk strikes a free block of rubber with friction: what P and L change."""
+    scene = mpm.Scene((0, 0), (1.6, 1.6))
+    scene.add(Box((0.9, 0.5), (1.2, 1.1)), mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000))
+    disk = mpm.materials.Rigid(density=1000, friction=0.5)
+    scene.add(Ball((0.7, 0.75), 0.15), disk, velocity=(1, 0.3), angular_velocity=8, name="disk")
+    sim = mpm.Simulation(scene, dx=0.05, dtype=dtype)
+    before, at_first = sim.totals(), sim.rigid("disk").velocity[0]
+    sim.run(0.3)
+    after, most = sim.totals(), 1e-12 if dtype == "float64" else 1e-5
+    P = np.abs(np.subtract(after.momentum, before.momentum)).max() / np.linalg.norm(before.momentum)
+    L = abs(np.subtract(after.angular_momentum, before.angular_momentum)).max()
+    assert sim.rigid("disk").velocity[0] < 0.9 * at_first
+    yield "disk strikes a block: change of P", float(P), most
+    yield "disk strikes a block: change of L", float(L / np.abs(before.angular_momentum).max()), most
+
+
 CASES = {"rest": rest, "slope": slide, "roll": roll, "tip": tip, "stack": stack, "ratio": ratio, "free": free,
-         "pinch": pinch, "drop": drop}  # fmt: skip
+         "flip": flip, "rock": rock, "pinch": pinch, "drop": drop, "slab": slab, "strike": strike}  # fmt: skip
 
 
 def main() -> None:
