@@ -14,23 +14,23 @@ __all__ = ["Melting", "Thermal"]
 class Melting:
     """The latent heat of a material: ``mpm.Thermal(2.2, 2100, 263, melting=mpm.Melting(273.15, 3.34e5, 0.6, 4200))``.
 
-    A particle melts as its enthalpy rises: its temperature stays at that of melting until it has taken the latent heat,
-    and freezes in the same way. ``sim.particles.liquid_fraction`` is the share that it has taken. The stresses are
-    those of the law, solid or liquid.
+    A particle melts as its enthalpy rises: it stays at the melting temperature until it has absorbed the latent heat.
+    Freezing is the reverse. ``sim.particles.liquid_fraction`` is the share of the latent heat that a particle has
+    absorbed. Melting does not change the stresses of the law.
 
     Parameters
     ----------
     temperature : float
-        Of melting [K], > 0.
+        The melting temperature [K], > 0.
     latent_heat : float
         [J/kg], > 0.
     conductivity, specific_heat : float, optional
-        Of the liquid [W/(m K)], >= 0, and [J/(kg K)], > 0; default None: those of the solid.
+        Those of the liquid [W/(m K)], >= 0, and [J/(kg K)], > 0; default None: those of the solid.
 
     Notes
     -----
-    Particles begin as liquid where the material begins above the temperature of melting. A temperature that is written
-    above it has heat of the solid, of which the next conduction makes latent heat.
+    Particles of a material that begins above the melting temperature begin as liquid. If a program writes a temperature
+    above it to a solid particle, the heat is that of the solid, and the next conduction turns it into latent heat.
     """
 
     temperature: float
@@ -54,9 +54,9 @@ class Melting:
 class Thermal:
     """The thermal part of a material: ``mpm.materials.VonMises(..., thermal=mpm.Thermal(45, 480))``.
 
-    Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Materials carry their
-    temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, those that
-    are not bonded exchange none. Rigid bodies and colliders are insulated, and so are walls without ``temperature=`` or
+    Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Particles carry their
+    temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, only bonded
+    bodies exchange heat. Rigid bodies and colliders are insulated, and so are walls without ``temperature=`` or
     ``flux=`` (`mpm.Wall`).
 
     Parameters
@@ -66,18 +66,18 @@ class Thermal:
     specific_heat : float
         Specific heat capacity c [J/(kg K)], > 0.
     temperature : float, optional
-        Of the particles as they begin [K], > 0; default 293.15. ``sim.particles.temperature`` is writable, for
-        temperatures that vary.
+        Temperature of the particles at the beginning [K], > 0; default 293.15. ``sim.particles.temperature`` is
+        writable, for temperatures that vary.
     expansion : float, optional
         Coefficient of linear thermal expansion a [1/K], >= 0, with a times `temperature` < 1; default 0. A body without
         stress has the stretch 1 + a (T − `temperature`). The law gets F without this stretch, and so do the fields
-        ``F`` and ``J``; ``thermal_stretch`` is the rest. In 2-D a body expands in its plane alone; for plane strain,
-        take (1 + ν) a.
+        ``F`` and ``J``; the field ``thermal_stretch`` has it. In 2-D a body expands in its plane only; for plane
+        strain, use (1 + ν) a.
     taylor_quinney : float, optional
-        Share of what the law dissipates, plastic and viscous, that heats the material, 0 to 1; default 0, metals have
-        about 0.9. It needs ``dissipation=True`` of `mpm.Simulation`, and so explicit steps.
+        Share of the plastic and viscous dissipation that heats the material, 0 to 1; default 0; metals have about 0.9.
+        It needs ``dissipation=True`` of `mpm.Simulation`, and therefore explicit steps.
     melting : Melting, optional
-        Its latent heat; default None: it does not melt.
+        The latent heat of the material; default None: it does not melt.
 
     See Also
     --------
@@ -87,10 +87,10 @@ class Thermal:
     Notes
     -----
     Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c), so it
-    bounds no time step. It waits until 0.02 dx²/α has passed since the last one, so temperatures lag the clock by less
-    than that, and so does the expansion. The errors are of second order in dx. What is
-    dissipated heats in the next step, and then every step conducts: ``history["heat"]`` is `taylor_quinney` times the
-    sum of the columns of the dissipation of the step before, beside what walls have given.
+    does not limit the time step. It waits until 0.02 dx²/α has passed since the last conduction, so temperatures and
+    expansion lag the clock by less than that. The errors are of second order in dx. Dissipated energy heats the
+    material in the next step, and then every step conducts: besides the heat from walls, ``history["heat"]`` gains
+    `taylor_quinney` times the sum of the columns of the dissipation of the step before.
 
     References
     ----------

@@ -119,7 +119,7 @@ def column_of(name: str, layers: Mapping[str, int]) -> tuple[str, int]:
 def why_no_column(
     name: object, layers: Mapping[str, int], rigid: Iterable[str], others: Iterable[str]
 ) -> str:
-    """What to say of a pair ``A|B`` of bodies that the history does not list; empty if it is none.
+    """The reason why the history does not list a pair ``A|B`` of bodies; empty if it is no pair.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def conducts(scene: Scene) -> bool:
 
 
 def heated_faces(scene: Scene) -> dict[str, tuple[str, float]]:
-    """The faces that are not insulated: what is given there, and its value."""
+    """The faces that are not insulated: the name of the given quantity, and its value."""
     found: dict[str, tuple[str, float]] = {}
     for face, wall in scene.walls.items():
         if wall.temperature is not None:
@@ -42,7 +42,7 @@ def heated_faces(scene: Scene) -> dict[str, tuple[str, float]]:
 
 
 def refuse_thermal(material: Material, name: str, heated: bool) -> None:
-    """Raise ValueError for a body (`name`) that does not go with a simulation with (`heated`) or without heat."""
+    """Raise ValueError for a body (`name`) that does not fit a simulation with (`heated`) or without heat."""
     if material._row["rigid"]:
         return
     if heated and material.thermal is None:
@@ -60,7 +60,7 @@ def refuse_thermal(material: Material, name: str, heated: bool) -> None:
 
 
 def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
-    """Raise ValueError for a share of the dissipation that heats, where none is known."""
+    """Raise ValueError for a share of the dissipation that heats, in a simulation without dissipation."""
     thermal = material.thermal
     if thermal is not None and thermal.taylor_quinney and not dissipation:
         raise ValueError(
@@ -70,7 +70,7 @@ def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
 
 
 def refuse_walls(scene: Scene, cells: tuple[int, ...]) -> None:
-    """Raise ValueError for temperatures and fluxes of walls that nothing uses, or that the domain has no room for."""
+    """Raise ValueError for temperatures and fluxes of walls that nothing uses, or for a domain with too few cells."""
     for face, (what, value) in heated_faces(scene).items():
         if not conducts(scene):
             raise ValueError(
@@ -85,7 +85,7 @@ def refuse_walls(scene: Scene, cells: tuple[int, ...]) -> None:
 
 
 def refuse_heat(scene: Scene, method: str) -> None:
-    """Raise ValueError for a scene with heat, which a method does not conduct."""
+    """Raise ValueError for a scene with heat, if a method does not conduct it."""
     for name, material in named(scene):
         if material.thermal is not None:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Stresses that the weight of level ground has left in it: deformation gradients to begin with."""
+"""Stresses of level ground under its own weight, as deformation gradients at the beginning."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Body(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """Where it is at the beginning."""
+        """The place of the body at the beginning."""
 
     @property
     def material(self) -> Material:
-        """What it consists of."""
+        """The material of the body."""
 
     @property
     def F(self) -> Any:
-        """The deformation gradient that it begins with."""
+        """The deformation gradient at the beginning."""
 
 
 def columns_above(
@@ -57,7 +57,7 @@ def columns_above(
     x : ndarray, shape (n, d)
         The points [m].
     axis, up : int, float
-        Gravity is along this axis; `up` is 1 or -1, against it.
+        Gravity is along this axis; `up` is 1 or -1, the direction against gravity.
     lower, upper : float
         The faces of the domain across the axis [m].
 
@@ -92,7 +92,7 @@ def _lengths(
     begin: FloatArray,
     up: float,
 ) -> FloatArray:
-    """How much of the column from `begin` (n,) on, upwards, a shape has (n,)."""
+    """The length (n,) of the columns above `begin` (n,) that lies in a shape."""
 
     def inside(which: Any, at: FloatArray) -> Any:
         points = np.empty((len(at), len(others) + 1))
@@ -248,7 +248,7 @@ def make_all(
     lower: FloatArray,
     upper: FloatArray,
 ) -> dict[str, Lithostatic]:
-    """Check the arguments of `Scene.lithostatic`: the F of each body by name."""
+    """The F of each body by name; checks the arguments of `Scene.lithostatic`."""
     if body_force is not None:
         raise ValueError("lithostatic: the scene has a body force; must have a constant gravity alone")
     if np.count_nonzero(gravity) != 1:

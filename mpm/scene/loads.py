@@ -131,7 +131,7 @@ Load: TypeAlias = Force | Hold | Traction
 
 
 def asked(what: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The answer of a function of a load; an exception gets a note that says of which one."""
+    """The value of a function of a load; an exception gets a note with the names of both."""
     try:
         return function(*arguments)
     except BaseException as error:
@@ -150,7 +150,7 @@ def _place(where: Where) -> str:
 
 
 def inside(where: Where, x: FloatArray, name: str) -> npt.NDArray[np.bool_]:
-    """Which of the points x (n, d) the region of the load `name` has (n,)."""
+    """Which of the points x (n, d) are in the region of the load `name` (n,)."""
     if where is None:
         return np.ones(len(x), dtype=np.bool_)
     if isinstance(where, Shape):

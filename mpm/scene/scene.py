@@ -600,7 +600,7 @@ class Scene(Collides, _check.Strict):
         self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
         if any(isinstance(body.F, _lithostatic.Lithostatic) for body in self._bodies):
             raise ValueError(
-                "add: Scene.lithostatic knows the weight of the bodies before it; call it after the last one"
+                "add: Scene.lithostatic takes the weight of the bodies before it; call it after the last one"
             )
         body = make_body(
             shape,
@@ -838,20 +838,20 @@ class Scene(Collides, _check.Strict):
 
     @_check.options
     def lithostatic(self, K0: float | Mapping[str, float]) -> None:
-        """Let bodies begin with the stresses of their own weight: those of ground that has come to rest long ago.
+        """Let bodies begin with the stresses of their own weight, as ground that came to rest long ago.
 
-        The vertical stress of a point is the weight of all bodies above it, layer by layer; the horizontal stress is
-        K0 times as large. Bodies get the `F` that bears these stresses; in 2-D the stress out of plane is that of plane
-        strain. Level ground is then at rest but for the cells at its surface, and `Simulation.equilibrate` with
-        ``increments=1`` finds the rest, also below a slope or beside a wall. Call it after the last body; ground that
-        comes later, by `Simulation.add`, begins without stress.
+        The vertical stress of a point is the weight of all bodies above it, layer by layer; the horizontal stress is K0
+        times as large. Bodies get the `F` that bears these stresses; in 2-D the stress out of plane is that of plane
+        strain. Level ground is then at rest except for the cells at its surface. `Simulation.equilibrate` with
+        ``increments=1`` finds the state of rest, also below a slope or beside a wall. Call `lithostatic` after the last
+        body. Ground that `Simulation.add` adds later begins without stress.
 
         Parameters
         ----------
         K0 : float, or mapping of str to float
-            Horizontal over vertical stress, >= 0, of all bodies that deform, or by name; others begin without stress.
-            Elastic ground that cannot move sideways has ν/(1 − ν), normally consolidated soil 1 − sin φ (Jaky 1944), a
-            fluid 1. The stresses must be within the strength of the material.
+            Horizontal over vertical stress, >= 0, of all bodies that deform, or by name; bodies without a K0 begin
+            without stress. Elastic ground that cannot move sideways has ν/(1 − ν), normally consolidated soil 1 − sin φ
+            (Jaky 1944), and a fluid 1. The stresses must be within the strength of the material.
 
         Raises
         ------

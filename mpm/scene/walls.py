@@ -54,11 +54,12 @@ class Wall:
         Of the waves that an ``"absorbing"`` wall lets out, pressure and shear, c_p >= c_s >= 0 [m/s]. Default: those of
         the bodies at rest, which must then agree.
     temperature : float, optional, keyword
-        Of the face [K], > 0, where bodies conduct heat (`mpm.Thermal`): the material has it on the face, to second
-        order in dx. Default None: the face is insulated. A body is heated from where it reaches nodes of the face,
-        within one and a half cells.
+        Temperature of the face [K], > 0, if bodies conduct heat (`mpm.Thermal`): the material has it on the face, to
+        second order in dx. Default None: the face is insulated. The face heats a body within one and a half cells,
+        where the body reaches nodes of the face.
     flux : float, optional, keyword
-        Of heat through the face into the material [W/m²], on the surface that is within a cell of the face; default 0.
+        Flux of heat through the face into the material [W/m²], on the part of the surface within a cell of the face;
+        default 0.
 
     Raises
     ------

@@ -20,12 +20,12 @@ def wave_speeds(material: Material) -> tuple[float, float]:
 
 
 def speeds_of(scene: Scene, face: str) -> tuple[float, float]:
-    """The speeds of the waves that a wall lets out [m/s]; 0 of one that absorbs none.
+    """The speeds of the waves that a wall lets out [m/s]; 0 for a wall that does not absorb.
 
     Raises
     ------
     ValueError
-        They are not given, and the bodies do not agree.
+        They are not given, and the bodies have different speeds, or none.
     """
     wall = scene.walls[face]
     if wall.contact != ABSORBING:
@@ -56,7 +56,7 @@ def _differ(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 def refuse_other_waves(scene: Scene, material: Material) -> None:
-    """Raise ValueError for a material of a run that an absorbing wall does not know: its dashpots are those of the
+    """Raise ValueError for a new material whose waves an absorbing wall does not fit: its dashpots are those of the
     bodies at the beginning."""
     for face, wall in scene.walls.items():
         if wall.contact != ABSORBING or wall.speeds is not None:

@@ -26,31 +26,32 @@ CHUNK = 1 << 20  # nodes that are measured together
 
 
 class Terrain(Shape):
-    """The ground below an open surface, such as a triangulated survey: everything below it along `up`.
+    """The ground below an open surface along `up`, for example below a triangulated survey.
 
-    The surface has one height at each place. The ground has no bottom, and beyond the rim of the surface it continues
-    level. As a collider the surface must cover the domain. ``box - terrain`` is what lies on the ground,
-    ``box & terrain`` a body of ground.
+    The surface has one height at each place. The ground has no bottom, and continues level beyond the rim of the
+    surface. If the terrain is a collider, the surface must cover the domain. ``box - terrain`` is the part of a box
+    above the ground, and ``box & terrain`` the part below.
 
     Parameters
     ----------
     path
-        An OBJ or STL file, or any format that `trimesh` reads, if it is installed. A binary STL has seven digits only:
-        write surveys with coordinates far from 0 as OBJ or ASCII STL.
+        An OBJ or STL file, or any format of `trimesh`, if it is installed. A binary STL has only seven digits: write
+        surveys with coordinates far from 0 as OBJ or ASCII STL.
     vertices : (nv, d) array_like
-        Positions [m], instead of `path`. In 2-D the corners of the surface in order.
+        Positions [m], instead of `path`; in 2-D the corners of the surface in order.
     faces : (nf, k) array_like of int
-        The corners of each triangle (k = 3) or flat polygon, with `vertices` in 3-D: counted from 0, either way round.
+        The corners of each triangle (k = 3) or flat polygon, with `vertices` in 3-D: counted from 0, in either sense of
+        rotation.
     up : {"x", "y", "z"}, optional
         The axis along which heights are measured, against gravity. Default: the last one.
     origin : (d,) array_like, optional
-        A point of the file [m] that becomes 0, such as the corner of a map: it is taken from all vertices in double
-        precision, before anything else.
+        A point of the file [m] that becomes 0, such as the corner of a map. It is subtracted from all vertices in
+        double precision, before any other operation.
 
     Attributes
     ----------
     vertices, faces : (nv, d) float64, (nf, 3) int64
-        The surface less the origin, in triangles; `faces` is None in 2-D.
+        The surface relative to the origin, in triangles; `faces` is None in 2-D.
     extent : ((d,) float64, (d,) float64)
         Lower and upper corner of the surface [m].
 
@@ -135,7 +136,7 @@ class Terrain(Shape):
 
     @property
     def _level(self) -> list[int]:
-        """The other axes, in the order that keeps the turn."""
+        """The other axes, in the order that keeps the orientation."""
         return [(self._axis + k) % self.dimension for k in range(1, self.dimension)]
 
     # ---- checks ------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ class Terrain(Shape):
         )
 
     def _refuse_rounded(self, flat: int, faces: int) -> None:
-        """Raise where coordinates are so far away that the digits of a file did not suffice."""
+        """Raise where coordinates are so large that the digits of a file did not suffice."""
         reach, size = float(np.abs(self.vertices).max()), float(np.ptp(self.vertices, axis=0).max())
         if flat and reach > FAR * size:
             raise ValueError(
@@ -259,8 +260,8 @@ class Terrain(Shape):
         Parameters
         ----------
         places : (m, d) array_like
-            Positions [m]; their component along `up` has no meaning. Beyond the rim the height is that of its nearest
-            point.
+            Positions [m]; their component along `up` has no effect. Beyond the rim the height is that of the nearest
+            point of the rim.
 
         Returns
         -------
@@ -308,7 +309,7 @@ class Terrain(Shape):
         return "lattice", lattice_numbers(lower, finest / 2, values)
 
     def _polygon(self, region: Region, coarsest: float) -> Floats:
-        """The ground in 2-D, counter-clockwise, so large that its sides and its bottom are never near."""
+        """The ground in 2-D, counter-clockwise, with sides and a bottom that are always far away."""
         (level,) = self._level
         line, up = self._outline, self._axis
         ends = [end[np.isfinite(end)] for end in region]
@@ -323,7 +324,7 @@ class Terrain(Shape):
         return around if (level, up) == (0, 1) else around[::-1]
 
     def _refuse_uncovered(self, region: Region, spacing: float) -> None:
-        """Raise where the region that is asked for, if it ends, has no surface above or below it."""
+        """Raise where a bounded region has no surface above or below it."""
         for a in self._level:
             for end, edge, beyond in ((0, self.extent[0][a], 1), (1, self.extent[1][a], -1)):
                 asked = region[end][a]

@@ -331,7 +331,7 @@ class GridLooks(Looks):
         yield from self.needless()
 
     def needless(self) -> Iterator[Finding]:
-        """Fluids whose sound is so much faster than their flow that explicit steps are many, and stop the flow."""
+        """Fluids whose sound is so fast that a run has many explicit steps, which stop the flow."""
         scene = self.sim.scene
         if "integrator" in self.sim._options():
             return

@@ -1,4 +1,4 @@
-"""The factor of safety of ground: strength reduced until it no longer comes to rest."""
+"""The factor of safety of ground: its strength is reduced until it no longer comes to rest."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ class Trial(NamedTuple):
     """A trial of `factor_of_safety`."""
 
     factor: float
-    """Strength over that of the trial."""
+    """Full strength over the strength in the trial."""
     first: float
     """The farthest movement in its first half [m]."""
     second: float
-    """In its second half [m]."""
+    """The farthest movement in its second half [m]."""
     failed: bool
-    """Whether it went on."""
+    """Whether the ground failed."""
 
 
 class Safety(NamedTuple):
-    """What `factor_of_safety` has found."""
+    """The result of `factor_of_safety`."""
 
     factor: float
-    """The middle between the two that follow."""
+    """The mean of `stable` and `failing`."""
     stable: float
     """The largest factor at which the ground came to rest."""
     failing: float
-    """The smallest at which it did not."""
+    """The smallest factor at which it did not."""
     trials: tuple[Trial, ...]
     simulation: Simulation
-    """The ground that fails, at the end of its trial: its displacement and strain show where."""
+    """The failing ground at the end of its trial; its displacement and strain show where it fails."""
 
 
 @_check.options
@@ -61,37 +61,37 @@ def factor_of_safety(
     tolerance: float = 0.01,
     duration: float | None = None,
 ) -> Safety:
-    """Divide the strength of ground by growing factors, and find the one from which on it fails.
+    """Divide the strength of ground by growing factors, and find the smallest at which it fails.
 
-    Cohesion and yield stress of all materials, and the tangents of the angles of friction and dilation, are divided by
-    a factor. A trial goes on from the strongest ground that is nearest, with less strength, for a while; ground that
-    moves in the second half of that time more than a tenth as far as in the first, or by 3 % of its size, has failed.
-    Halving the interval
-    finds the limit. Geometry and stresses are those that the trials have led to.
+    A factor divides the cohesion and the yield stress of all materials, and the tangents of the angles of friction and
+    dilation. Each trial continues from the trial with the largest stable factor, at a lower strength. The ground fails
+    if its movement in the second half of a trial is more than a tenth of that in the first half, or if its movement in
+    the first half is more than 3 % of its size (except in the first trial). Bisection of the interval finds the limit.
+    Geometry and stresses are the results of the trials before.
 
     Parameters
     ----------
     build : callable
-        ``build()`` returns an `mpm.Simulation` that is to be judged, with its full strength. `Scene.lithostatic` is a
-        good begin, and ``local_damping=0.7`` brings it to rest soon.
+        ``build()`` returns an `mpm.Simulation` with the full strength. `Scene.lithostatic` is a good beginning, and
+        ``local_damping=0.7`` soon brings the ground to rest.
     between : (float, float), optional
-        The factor is sought there: ground must be stable at the first and fail at the second; > 0.
+        The interval of the factor, > 0: the ground must be stable at its beginning and fail at its end.
     tolerance : float, optional
-        Failing over stable factor − 1 at the end; 1e-4 to 0.5.
+        The failing over the stable factor, − 1, at the end; 1e-4 to 0.5.
     duration : float, optional
-        Of a trial [s], > 0. Default: the time in which a wave crosses all bodies 40 times.
+        The time of a trial [s], > 0. Default: the time in which a wave crosses all bodies 40 times.
 
     Returns
     -------
     Safety
-        A named tuple with the ``factor``, the largest ``stable`` and the smallest ``failing`` one, the ``trials`` and
-        the ``simulation`` that fails.
+        A named tuple with the ``factor``, the largest ``stable`` and the smallest ``failing`` factor, the ``trials``,
+        and the ``simulation`` that fails.
 
     Raises
     ------
     TypeError, ValueError
-        An argument is of the wrong type or range; no material has a strength that can be reduced; the ground fails at
-        the first factor, or is stable at the second.
+        An argument has the wrong type or range; no material has a strength that can be reduced; the ground fails at the
+        first factor, or is stable at the second.
 
     References
     ----------
@@ -154,7 +154,7 @@ def _duration(sim: Any) -> float:
 
 
 def _movements(sim: Any, duration: float) -> tuple[float, float]:
-    """How far particles move in the halves of a time [m]."""
+    """The farthest movements of particles in the two halves of a time [m]."""
     found: list[float] = []
     for _ in range(2):
         before = np.array(sim.particles.x, dtype=np.float64)
