@@ -162,16 +162,18 @@ def front(stefan: float, cold: float, t: float) -> float:
 def stefan(args: argparse.Namespace) -> Iterator[Row]:
     """The front of a solid that melts from a hot end: Stefan's problem, with the solid at and below melting."""
     end = 0.04
-    sets = [(n, 1.0, 0.0, "lattice", limit) for n, limit in ((20, 0.03), (40, 0.01), (80, 0.004))]
+    sets = [(n, 1.0, 0.0, "lattice", 1.0, limit) for n, limit in ((20, 0.03), (40, 0.01), (80, 0.004))]
     sets += [
-        (40, 0.1, 0.0, "lattice", 0.03),
-        (40, 1.0, 1.0, "lattice", 0.03),
-        (40, 1.0, 0.0, "stratified", 0.03),
+        (40, 0.1, 0.0, "lattice", 1.0, 0.03),
+        (40, 1.0, 1.0, "lattice", 1.0, 0.03),
+        (40, 1.0, 0.0, "stratified", 1.0, 0.03),
+        *((n, 1.0, 0.0, "lattice", 4.0, 1.6 / n) for n in (20, 40, 80)),
     ]
-    for n, number, cold, sampling, limit in sets:
+    for n, number, cold, sampling, k, limit in sets:
         dx = 1 / n
         size = (1.0, *[4 * dx] * (args.dim - 1))
-        thermal = mpm.Thermal(1, 1, BASE - RISE * cold, melting=mpm.Melting(BASE, RISE / number))
+        melting = mpm.Melting(BASE, RISE / number, conductivity=1)
+        thermal = mpm.Thermal(k, 1, BASE - RISE * cold, melting=melting)
         scene = mpm.Scene((0,) * args.dim, size, walls={"x-": mpm.Wall("slip", temperature=BASE + RISE)})
         scene.add(Box((0,) * args.dim, size), mpm.materials.NeoHookean(E=1, nu=0, density=1, thermal=thermal))
         steps = math.ceil(end / (SHARE * dx * dx) - 1e-9)
@@ -182,7 +184,8 @@ def stefan(args: argparse.Namespace) -> Iterator[Row]:
         mass = np.asarray(sim.particles.mass).astype(float)
         melted = float((mass * np.asarray(sim.particles.liquid_fraction)).sum() / mass.sum())
         exact = front(number, cold, end)
-        what = f"St {number:g}, N = {n}, {sampling}, solid {RISE * cold:g} K below: front / exact - 1"
+        what = f"St {number:g}, N = {n}, {sampling}, solid {RISE * cold:g} K below"
+        what += f", which conducts {k:g} times as well" * (k != 1) + ": front / exact - 1"
         yield what, abs(melted / exact - 1), 0.0, limit
         heat, wall = sim.history["heat"], sim.history["wall_heat"].sum()
         small = 1e-5 if args.dtype == "float32" else 1e-12

@@ -337,7 +337,7 @@ warm_wall = {"x-": mpm.Wall("slip", temperature=400)}
     [
         (
             lambda: mpm.materials.Rigid(density=1, thermal=mpm.Thermal(1, 1)),
-            "'thermal'; rigid bodies have nothing",
+            "'thermal'; rigid bodies are insulated",
         ),
         (
             lambda: mpm.materials.JohnsonCook(thermal=mpm.Thermal(1, 1)),

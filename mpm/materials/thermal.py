@@ -21,7 +21,7 @@ class Melting:
     Parameters
     ----------
     temperature : float
-        The melting temperature [K], > 0.
+        The melting temperature [K], 1e-12 to 1e12.
     latent_heat : float
         [J/kg], > 0.
     conductivity, specific_heat : float, optional
@@ -39,7 +39,8 @@ class Melting:
     specific_heat: float | None = None
 
     def __post_init__(self) -> None:
-        for name, unit in (("temperature", "K"), ("latent_heat", "J/kg"), ("specific_heat", "J/(kg K)")):
+        object.__setattr__(self, "temperature", _check.temperature(self.temperature))
+        for name, unit in (("latent_heat", "J/kg"), ("specific_heat", "J/(kg K)")):
             given = getattr(self, name)
             if given is not None or name != "specific_heat":
                 value = _check.number(name, given, low=0, low_open=True, unit=unit)
@@ -66,8 +67,8 @@ class Thermal:
     specific_heat : float
         Specific heat capacity c [J/(kg K)], > 0.
     temperature : float, optional
-        Temperature of the particles at the beginning [K], > 0; default 293.15. ``sim.particles.temperature`` is
-        writable, for temperatures that vary.
+        Temperature of the particles at the beginning [K], 1e-12 to 1e12; default 293.15.
+        ``sim.particles.temperature`` is writable, for temperatures that vary.
     expansion : float, optional
         Coefficient of linear thermal expansion a [1/K], >= 0, with a times `temperature` < 1; default 0. A body without
         stress has the stretch 1 + a (T − `temperature`). The law gets F without this stretch, and so do the fields
@@ -115,9 +116,9 @@ class Thermal:
         object.__setattr__(
             self, "conductivity", _check.number("conductivity", self.conductivity, low=0, unit="W/(m K)")
         )
-        for name, unit in (("specific_heat", "J/(kg K)"), ("temperature", "K")):
-            value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
-            object.__setattr__(self, name, value)
+        value = _check.number("specific_heat", self.specific_heat, low=0, low_open=True, unit="J/(kg K)")
+        object.__setattr__(self, "specific_heat", value)
+        object.__setattr__(self, "temperature", _check.temperature(self.temperature))
         share = _check.number("taylor_quinney", self.taylor_quinney, low=0, high=1)
         expansion = _check.number("expansion", self.expansion, low=0, unit="1/K")
         if expansion * self.temperature >= 1:

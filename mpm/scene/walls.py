@@ -132,7 +132,7 @@ def _checked_temperature(given: object, contact: str) -> float | None:
     """The temperature of a wall with a contact; raises TypeError, ValueError."""
     if given is None:
         return None
-    found = _check.number("temperature", given, low=0, low_open=True, unit="K")
+    found = _check.temperature(given)
     if contact == "periodic":
         raise ValueError(f"temperature = {found:g}: nothing ends at a {contact!r} wall; must be None")
     return found

@@ -17,9 +17,9 @@
  * temperature makes to T_i. Nodes share out heat as they have collected it: the increments by m c, the values by m c b,
  * in proportion to k V. So sum m c T changes by what comes in alone, also where materials with several b share nodes.
  *
- * A material that melts at Tm has a liquid share f as well, and the enthalpy e = c T + L f where f < 1, and c Tm + L +
- * c' (T - Tm), with the liquid's c' (and k'), where f = 1. It takes c times the change above, and T and f follow from
- * e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
+ * A material that melts at Tm has a liquid share f as well, the conductivity k + f (k' - k), and the enthalpy e = c T +
+ * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change
+ * above, and T and f follow from e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
  *
  * A material that expands has the thermal stretch s = 1 + a (T - T0), and keeps the elastic part F/s of its deformation
  * (J/s^d), of which its law computes the stress: when T changes, so does F. In 2-D, s acts in the plane. The volume is
@@ -29,7 +29,6 @@
  * integrals; Y. R. Fei et al., ACM Trans. Graph. 40(4) (2021) 109: the transfer.
  */
 #include "mpm/kernels/any_scheme.h"
-
 
 #define REAL_BELOW_1 ((real)(REAL_IS_FLOAT ? 1 - 0x1p-24 : 1 - 0x1p-53)) /* not all is liquid */
 
@@ -77,7 +76,7 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
         p->liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
         const mask solid = wide_less(p->liquid, wide_set(1));
         p->c = wide_select(solid, p->c, wide_set((real)thermal->liquid_specific_heat));
-        k_T = wide_select(solid, k_T, wide_set((real)thermal->liquid_conductivity));
+        k_T = wide_fma(p->liquid, wide_set((real)(thermal->liquid_conductivity - thermal->conductivity)), k_T);
     }
     p->capacity = wide_select(alive, p->tile.mass * p->c, zero);
     p->conductance = p->volume * k_T;
