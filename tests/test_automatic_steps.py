@@ -229,3 +229,26 @@ def test_the_doctor_warns_of_steps_across_a_kink(solver):
         bound = solver(scene, **size).stable_dt().dt
         report = str(mpm.doctor(solver(scene, dt=share * bound, **size)))
         assert ("FibreReinforced has a kink" in report) == (not good)
+
+
+STIFFENING = {
+    "ogden": (0.6, mpm.materials.Ogden(mu_1=-1e4 / 30, alpha_1=-30, bulk_modulus=1e4, density=1000)),
+    "cam_clay": (0.8, mpm.materials.CamClay(shear_modulus=5e3, swelling=0.005, compression=0.2, critical_slope=1,
+                                            attraction=50, preconsolidation=1e12, density=1000)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STIFFENING)
+@pytest.mark.parametrize("d", [2, 3])
+def test_an_impact_of_a_law_with_a_large_power_gains_no_energy(name, d):
+    """Velocities are half a step behind the positions: the kinetic energies around a position are averaged.
+    Measured: 0.9992 at most; with a limit of 0.8 whatever the law, 1.177 and 1.014, 1.956 and 1.130."""
+    speed, law = STIFFENING[name]
+    scene = mpm.Scene([0] * d, [1] * d)
+    velocity = -speed * law.wave_speed * np.eye(d)[-1]
+    scene.add(mpm.shapes.Ball([0.5] * (d - 1) + [0.25], 0.2), law, velocity=velocity)
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    sim.run(0.2 / np.abs(velocity).max())
+    kinetic, elastic = sim.history["kinetic"], sim.history["elastic"]
+    energy = (kinetic[1:] + kinetic[:-1]) / 2 + elastic[:-1]
+    assert energy.max() < 1.002 * kinetic[0]

@@ -43,9 +43,16 @@ static inline const char *cam_clay_unfit(const double *values)
     return p->compression > p->swelling ? NULL : "compression must be > swelling";
 }
 
+/* p + a ~ J^(-1/kappa) */
+static inline double cam_clay_stiffening(const double *values)
+{
+    return 1 / MPM_VALUES(cam_clay, values)->swelling;
+}
+
 static const mpm_law cam_clay_row = {
     .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_UNFIT(cam_clay_unfit),
+    .stiffening = cam_clay_stiffening,
     .fields = 3,
     .field = {
         PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE,

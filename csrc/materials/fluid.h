@@ -30,9 +30,16 @@ static inline const char *fluid_unfit(const double *values)
     return p->gamma == -1 || p->gamma >= 1 ? NULL : "gamma must be -1 or >= 1";
 }
 
+/* K = -J dp/dJ ~ J^-gamma */
+static inline double fluid_stiffening(const double *values)
+{
+    return MPM_VALUES(fluid, values)->gamma;
+}
+
 static const mpm_law fluid_row = {
     .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6,
     MPM_ROW_PARAMETERS(fluid, FLUID_PARAMETERS), .unfit = MPM_UNFIT(fluid_unfit),
+    .stiffening = fluid_stiffening,
     .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
                  "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
                  "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",

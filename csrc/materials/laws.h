@@ -63,6 +63,8 @@ typedef struct mpm_law {
     mpm_history_field field[MPM_LAW_FIELDS];
     const char *(*unfit)(const double *values); /* the first condition that its parameters break together, in words;
                                                  * NULL if they meet all, or if the law has none */
+    double (*stiffening)(const double *values); /* n: compressed, it stiffens like J^-n or a stretch to the power -n;
+                                                 * NULL: by a small n */
     const char *reference;
 } mpm_law;
 
@@ -232,6 +234,14 @@ typedef struct mpm_material {
 static inline const mpm_law *mpm_material_law(const mpm_material *material)
 {
     return material->law == MPM_USER ? &material->user->row : mpm_laws_get(material->law);
+}
+
+/** The power n with which a compressed material stiffens, J^-n or a stretch to the power -n; 0: it is small, or not
+ *  known, because parameters vary over the particles. */
+static inline double mpm_material_stiffening(const mpm_material *material)
+{
+    const mpm_law *law = mpm_material_law(material);
+    return law->stiffening && !material->varying ? law->stiffening(material->values) : 0;
 }
 
 /** The law by which kernels call it. */

@@ -35,9 +35,17 @@ static inline const char *ogden_unfit(const double *values)
                                                                    : "bulk_modulus must be >= 2/3 of the shear modulus";
 }
 
+/* Stretches to negative powers grow where it is compressed. */
+static inline double ogden_stiffening(const double *values)
+{
+    const struct ogden_parameters *p = MPM_VALUES(ogden, values);
+    return -fmin(p->alpha_1, fmin(p->alpha_2, p->alpha_3));
+}
+
 static const mpm_law ogden_row = {
     .name = "ogden", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(ogden, OGDEN_PARAMETERS), .unfit = MPM_UNFIT(ogden_unfit),
+    .stiffening = ogden_stiffening,
     .reference = "R. W. Ogden, Large deformation isotropic elasticity: on the correlation of theory and experiment "
                  "for compressible rubberlike solids, Proceedings of the Royal Society of London A 328 (1972) "
                  "567-583. doi:10.1098/rspa.1972.0096",

@@ -22,16 +22,20 @@ double mpm_refusal_travel(const mpm_simulation *simulation)
 }
 
 /* The smallest accepted determinant of a strain increment. None turns a particle inside out. An automatic explicit step
- * compresses none by more than a fifth: its bound is that of the state before it, and where a law stiffens within the
- * step, the stress of that state acts for too long, so that energy appears. The Cayley transform's two determinants are
- * each half of the step. With the linear kernel, nodes of vanishing weight may have any velocity gradient, and no step
- * would be short enough. */
+ * compresses none by more than a fifth, nor so much that a material becomes about five times as stiff (e^1.6): its
+ * bound is that of the state before it, and where a law stiffens within the step, the stress of that state acts for too
+ * long, so that energy appears. The Cayley transform's two determinants are each half of the step. With the linear
+ * kernel, nodes of vanishing weight may have any velocity gradient, and no step would be short enough. */
 static double allowed_det(const mpm_simulation *simulation)
 {
     const mpm_scheme *scheme = &simulation->settings.scheme;
     if (simulation->settings.dt > 0 || simulation->integrator->solve || scheme->degree == MPM_LINEAR)
         return 0.1;
-    return scheme->f_update == MPM_F_CAYLEY ? 0.9 : 0.8;
+    double power = 1;
+    for (int m = 0; m < simulation->material_count; m++)
+        power = fmax(mpm_material_stiffening(&simulation->materials[m]), power);
+    const double det = fmax(0.8, 1 - 1.6 / power);
+    return scheme->f_update == MPM_F_CAYLEY ? (1 + det) / 2 : det;
 }
 
 /* Could an increment have a smaller determinant? Not if velocities differ little over the whole grid. Otherwise a dry
