@@ -53,6 +53,7 @@ def natural_sizes(setup: Setup, mass: float) -> dict[str, float]:
         "N s": mass * speed,
         "N m s": mass * speed * far,
         "J": mass * speed**2,
+        "K/m": 100 / setup.size,
     }
 
 
@@ -360,6 +361,9 @@ def looked_at(case: Case, rng: np.random.Generator) -> Difference:
 
 def with_other_books(case: Case, rng: np.random.Generator) -> Difference:
     """Without history and with the other choice of `dissipation`: particles with the same bits."""
+    needs(
+        not any(body.material.thermal and body.material.thermal.taylor_quinney for body in case.setup.bodies)
+    )
     options: dict[str, Any] = {"history": 0}
     if case.setup.method == "mpm":
         options["dissipation"] = not case.setup.options.get("dissipation", False)
@@ -391,7 +395,7 @@ def reordered(case: Case, rng: np.random.Generator) -> Difference:
     orders = [rng.permutation(len(body.x)) for body in setup.bodies]
 
     def sorted_(body: Any, order: np.ndarray) -> Any:
-        taken = {name: getattr(body, name) for name in ("x", "v", "volume", "C", "F")}
+        taken = {name: getattr(body, name) for name in ("x", "v", "volume", "C", "F", "held")}
         return replace(body, **{name: None if a is None else a[order] for name, a in taken.items()})
 
     bodies = tuple(sorted_(body, order) for body, order in zip(setup.bodies, orders, strict=True))
@@ -438,6 +442,7 @@ def in_a_larger_domain(case: Case, rng: np.random.Generator) -> Difference:
     needs(setup.method in ("mpm", "implicit") and not setup.has("mirror", "periodic"))
     needs(not setup.options.get("f_bar"))  # the averages of cells at walls know them
     needs(not np.any(first.values["history wall_impulse"]) and first.ended == "whole")
+    needs(not np.any(first.values.get("history wall_heat", 0)))
     x = first.values["x"]
     needs(len(x) == sum(len(body.x) for body in setup.bodies))
     needs((x > setup.lower).all() and (x < setup.upper).all())
@@ -451,6 +456,7 @@ def unfolded(case: Case, rng: np.random.Generator) -> Difference:
     setup = case.setup
     mirrors = [face for face, (contact, _) in setup.walls.items() if contact == "mirror"]
     needs(mirrors and setup.method in ("mpm", "implicit"))
+    needs(not (setup.contact or setup.heated or setup.loaded))  # of bodies and walls, which get images
     needs(all(body.law != "rigid" for body in setup.bodies))
     face = mirrors[int(rng.integers(len(mirrors)))]
     axis, side = "xyz".index(face[0]), "-+".index(face[1])
@@ -488,7 +494,9 @@ def as_a_slab(case: Case, rng: np.random.Generator) -> Difference:
     """In 2-D: as one row of a 3-D body between mirrors, or four rows of a periodic one."""
     setup = case.setup
     needs(setup.dim == 2 and setup.method == "mpm" and "delete" not in str(setup.options.get("on_leave")))
-    needs(all(body.law not in OTHERWISE_IN_2D for body in setup.bodies))
+    needs(all(body.law not in OTHERWISE_IN_2D for body in setup.bodies) and not setup.loaded)
+    # in 2-D, bodies expand in their plane only
+    needs(not any(body.material.thermal and body.material.thermal.expansion for body in setup.bodies))
     # in 3-D, fibres across the plane move it out of itself
     needs(not any(body.law == "fibre_reinforced" and body.material.direction[-1] for body in setup.bodies))
     needs(all(random_scenes.extruded(one.shape) for one in setup.obstacles))
@@ -539,6 +547,8 @@ def implicitly(case: Case, rng: np.random.Generator) -> Difference:
     """By implicit steps: the same in the limit of short steps. A quarter of dt leaves 0.6 of a difference at most."""
     setup = case.setup
     needs(setup.method != "sph" and setup.options.get("kernel") != "linear")
+    needs(not (setup.contact or setup.conducts or setup.options.get("local_damping")))
+    needs(setup.method == "fem" or not setup.options.get("damping"))
     unused = ("beta", "tolerance", "preconditioner", "max_dt", "dissipation", "dtype", "on_leave")
     setup = setup.with_options(**dict.fromkeys((*unused, "f_bar", "artificial_viscosity"), None))
     names, kinds = ("symplectic-euler", "linearly-implicit-euler"), ("energy",)

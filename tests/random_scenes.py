@@ -32,6 +32,7 @@ SOLVERS: dict[str, Any] = {
 REGISTRY = mpm.materials.laws.registry()
 # Units of fields of materials and of fields of runs that no row of a law states.
 UNITS = {"sound_speed": "m/s", "specific_heat": "J/(kg K)", "direction": "1", "Jp_limits": "1"}
+THERMAL_UNITS = {"conductivity": "W/(m K)", "specific_heat": "J/(kg K)", "latent_heat": "J/kg"}
 FIELDS = {
     "x": ("point", "m"),
     "v": ("vector", "m/s"),
@@ -44,7 +45,12 @@ FIELDS = {
     "id": ("scalar", "1"),
     "plastic_dissipation": ("scalar", "Pa"),
     "viscous_dissipation": ("scalar", "Pa"),
+    "temperature_gradient": ("vector", "K/m"),
+    "thermal_stretch": ("scalar", "1"),
+    "heated_dissipation": ("scalar", "Pa"),
+    "liquid_fraction": ("scalar", "1"),
     **{row["name"]: (row["rank"], row["unit"]) for law in REGISTRY.values() for row in law["history"]},
+    "temperature": ("scalar", "K"),
 }
 COLUMNS = {
     "time": ("scalar", "s"),
@@ -55,6 +61,7 @@ COLUMNS = {
     "angular_momentum": ("spin", "N m s"),
     "gravitational": ("potential", "J"),
     **dict.fromkeys(("kinetic", "elastic", "plastic_dissipation", "viscous_dissipation", "heat"), ("scalar", "J")),
+    **dict.fromkeys(("friction_work", "adhesion_work", "wall_heat", "work"), ("scalar", "J")),
     **dict.fromkeys(("body_impulse", "wall_impulse", "damping_impulse", "impulse"), ("vector", "N s")),
     "torque": ("turning", "N m s"),
 }  # fmt: skip
@@ -102,6 +109,10 @@ class Image:
             "Pa s^n": M_ / L**3 * speed**2 * T**exponent,
             "J/(kg K)": speed**2,
             "J/(m3 K)": M_ / L**3 * speed**2,
+            "J/kg": speed**2,
+            "W/(m K)": M_ / L**3 * speed**3 * L,
+            "W/m2": M_ / L**3 * speed**3,
+            "K/m": 1 / L,
             "kg": M_ / per_depth,
             "N": M_ / per_depth * speed / T,
             "N s": M_ / per_depth * speed,
@@ -192,6 +203,9 @@ class Grains:
     C: np.ndarray | None = None
     F: np.ndarray | None = None
     cells: np.ndarray | None = None
+    force: np.ndarray | None = None
+    held: np.ndarray | None = None  # which of the points
+    hold: np.ndarray | None = None  # their velocity; NaN: free
 
 
 @dataclass(frozen=True)
@@ -232,12 +246,23 @@ class Setup:
     force: Force | None
     options: dict[str, Any]
     steps: int
+    contact: tuple[str, float, float] | None = None  # of bodies, with friction and adhesion; None: bonded
+    heated: dict[str, tuple[str, float]] = field(default_factory=dict)  # temperature or flux of walls
     isa: str = scenes.ISAS[-1]
     number: int = field(default=0, compare=False)
 
     @property
     def dim(self) -> int:
         return len(self.lower)
+
+    @property
+    def conducts(self) -> bool:
+        return any(body.material.thermal is not None for body in self.bodies)
+
+    @property
+    def loaded(self) -> bool:
+        """Are bodies pushed or held?"""
+        return any(body.force is not None or body.held is not None for body in self.bodies)
 
     @property
     def solved(self) -> bool:
@@ -261,6 +286,8 @@ class Setup:
             f"{self.steps} steps, kernels {self.isa}",
             f"  bodies     {bodies}",
             f"  walls      {walls}; gravity {self.gravity}; force {self.force is not None}",
+            f"  between    {self.contact}; heated {self.heated}",
+            *(f"  loads      {body.force}, {body.hold}" for body in self.bodies),
             *(f"  collider   {one}" for one in self.obstacles),
             f"  options    {self.options}",
         ]
@@ -362,11 +389,24 @@ def material_image(law: str, material: Any, image: Image) -> Any:
             d = len(image.turn)
             turn[:d, :d] = image.turn
             changed[entry.name] = tuple((turn @ np.append(value, [0.0] * (3 - len(value)))).tolist())
+        elif entry.name == "thermal" and value is not None:
+            changed[entry.name] = thermal_image(value, image)
         elif isinstance(value, float):
             factor = image.unit(unit_of(law, entry.name), getattr(material, "exponent", 1.0))
             if factor != 1:
                 changed[entry.name] = value * factor
     return replace(material, **changed)
+
+
+def thermal_image(thermal: Any, image: Image) -> Any:
+    changed: dict[str, Any] = {}
+    for entry in dataclasses.fields(thermal):
+        value = getattr(thermal, entry.name)
+        if entry.name == "melting" and value is not None:
+            changed[entry.name] = thermal_image(value, image)
+        elif entry.name in THERMAL_UNITS and value is not None:
+            changed[entry.name] = value * image.unit(THERMAL_UNITS[entry.name])
+    return replace(thermal, **changed)
 
 
 def options_image(options: dict[str, Any], image: Image) -> dict[str, Any]:
@@ -375,8 +415,9 @@ def options_image(options: dict[str, Any], image: Image) -> dict[str, Any]:
         if isinstance(changed.get(name), float):
             changed[name] *= image.time
     if "damping" in changed:
-        a, b = changed["damping"]
-        changed["damping"] = (a / image.time, b * image.time)
+        rate = changed["damping"]
+        both = isinstance(rate, tuple)
+        changed["damping"] = (rate[0] / image.time, rate[1] * image.time) if both else rate / image.time
     if isinstance(changed.get("on_leave"), dict):
         changed["on_leave"] = {image.face(face): fate for face, fate in changed["on_leave"].items()}
     return changed
@@ -398,9 +439,17 @@ def image_of(setup: Setup, image: Image) -> Setup:
             C=None if body.C is None else image.tensor(body.C, "1/s"),
             F=None if body.F is None else image.tensor(body.F),
             cells=cells,
+            force=None if body.force is None else image.vector(body.force, "N"),
+            hold=None if body.hold is None else image.vector(body.hold, "m/s"),
         )
 
+    def given(what: str, value: float) -> tuple[str, float]:
+        return what, value if what == "temperature" else value * image.unit("W/m2")
+
     corners = image.point([setup.lower, setup.upper])
+    contact = setup.contact
+    if contact is not None:
+        contact = (*contact[:2], contact[2] * image.unit("Pa"))
     force = setup.force
     if force is not None:
         k = image.vector(force.k, "1/m")
@@ -423,6 +472,8 @@ def image_of(setup: Setup, image: Image) -> Setup:
             for one in setup.obstacles
         ),
         force=force,
+        contact=contact,
+        heated={image.face(face): given(*wall) for face, wall in setup.heated.items()},
         options=options_image(setup.options, image),
     )
 
@@ -499,6 +550,10 @@ def slab(setup: Setup, rows: int) -> Setup:
     )
 
 
+def contact_of(contact: str, friction: float, adhesion: float) -> mpm.Contact:
+    return mpm.Contact(contact, friction=friction, adhesion=adhesion)
+
+
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
@@ -511,8 +566,12 @@ def simulation(setup: Setup) -> Any:
         gravity=setup.gravity,
         body_force=setup.force,
         walls={
-            face: mpm.Wall(contact, friction=friction) for face, (contact, friction) in setup.walls.items()
+            face: mpm.Wall(
+                contact, friction=friction, **dict([setup.heated[face]] if face in setup.heated else [])
+            )
+            for face, (contact, friction) in setup.walls.items()
         },
+        contact="bonded" if setup.contact is None else contact_of(*setup.contact),
     )
     for body in setup.bodies:
         shape = (
@@ -523,7 +582,12 @@ def simulation(setup: Setup) -> Any:
         F = None if body.F is None else (lambda x, F=body.F: F)
         if body.cells is not None and body.F is not None:
             F = body.F[0]
-        scene.add(shape, body.material, velocity=lambda x, v=body.v: v, F=F)
+        added = scene.add(shape, body.material, velocity=lambda x, v=body.v: v, F=F)
+        if body.force is not None:
+            scene.add_force(added, body.force)
+        if body.held is not None:
+            velocity = [None if np.isnan(v) else v for v in body.hold]
+            scene.hold(added, lambda x, held=body.held: held, velocity=velocity)
     for one in setup.obstacles:
         scene.add_collider(
             shape_of(one.shape), contact=one.contact, friction=one.friction, motion=motion_of(one.motion)

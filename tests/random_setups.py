@@ -86,7 +86,7 @@ class Maker:
         if all(isinstance(body.material, M.Rigid) for body in setup.bodies):  # which refuse options of strain
             unused = ("flip_ratio", "advect", "xpic_order", "f_update", "f_bar", "artificial_viscosity")
             setup = setup.with_options(**dict.fromkeys(unused, None))
-        return setup
+        return self.with_physics(setup)
 
     def walls(self) -> dict[str, tuple[str, float]]:
         walls = {}
@@ -216,6 +216,74 @@ class Maker:
         return Force(
             self.vector(3.0), self.vector(8.0), self.random.uniform(0, 6), self.random.uniform(0, 20)
         )
+
+    # --- contact between bodies, heat, loads
+
+    def with_physics(self, setup: Setup) -> Setup:
+        """With random numbers of their own, so that the rest of a scene does not depend on them."""
+        self.random = random.Random(f"physics of {self.number}")
+        self.rng = np.random.default_rng([self.number, 1])
+        maybe, choose = self.maybe, self.random.choice
+        explicit = setup.method == "mpm"
+        deformable = [body for body in setup.bodies if body.law != "rigid"]
+        if explicit and deformable and setup.options["kernel"] != "linear":
+            if len(deformable) > 1 and maybe(0.4):
+                contact = choose(("separate", "separate", "slip"))
+                adhesion = self.random.uniform(0, 0.3) if contact == "separate" and maybe(0.3) else 0.0
+                friction = self.random.uniform(0.05, 0.8) if maybe(0.6) else 0.0
+                setup = replace(setup, contact=(contact, friction, adhesion))
+            if all(body.law != "johnson_cook" for body in deformable) and maybe(0.3):
+                setup = self.with_heat(setup)
+        if explicit and maybe(0.1):
+            setup = setup.with_options(damping=self.random.uniform(0.5, 5))
+        if explicit and maybe(0.1):
+            setup = setup.with_options(local_damping=choose((0.3, 0.8)))
+        if setup.method != "sph" and maybe(0.25):
+            setup = replace(setup, bodies=tuple(map(self.loaded, setup.bodies)))
+        return setup
+
+    def with_heat(self, setup: Setup) -> Setup:
+        uniform, maybe = self.random.uniform, self.maybe
+        melts, heats = maybe(0.3), bool(setup.options.get("dissipation")) and maybe(0.5)
+        specific = uniform(0.02, 0.1)  # J/(kg K): stores about as much as moves
+
+        def thermal(body: Grains) -> Grains:
+            if body.law == "rigid":
+                return body
+            alpha = 0.0 if maybe(0.1) else uniform(0.02, 1) * self.size * WAVE
+            conductivity = alpha * float(np.max(body.material.density)) * specific
+            temperature = uniform(250, 350)
+            made = mpm.Thermal(
+                conductivity,
+                specific,
+                temperature,
+                expansion=uniform(0, 1e-3) if maybe(0.4) else 0.0,
+                taylor_quinney=0.9 if heats else 0.0,
+                melting=mpm.Melting(uniform(270, 330), uniform(0.5, 5)) if melts else None,
+            )
+            return replace(body, material=replace(body.material, thermal=made))
+
+        heated: dict[str, tuple[str, float]] = {}
+        for face, (contact, _) in setup.walls.items():
+            axis = "xyz".index(face[0])
+            if contact not in ("periodic", "mirror") and self.cells[axis] >= 4 and maybe(0.3):
+                flux = uniform(-1, 1) * WAVE * specific * 30
+                heated[face] = ("temperature", uniform(250, 400)) if maybe(0.6) else ("flux", flux)
+        return replace(setup, bodies=tuple(map(thermal, setup.bodies)), heated=heated)
+
+    def loaded(self, body: Grains) -> Grains:
+        d = self.dim
+        volume = float(np.sum(body.volume)) if body.volume is not None else self.size**d * len(body.x) / 2**d
+        mass = float(np.max(body.material.density)) * volume
+        if self.maybe(0.5):
+            body = replace(body, force=self.vector(5.0) * mass)
+        if body.law != "rigid" and self.maybe(0.4):
+            along = body.x @ self.vector(1.0)
+            held = along <= np.quantile(along, self.random.uniform(0.1, 0.5))
+            hold = np.where(self.rng.random(d) < 0.6, self.vector(0.5), np.nan)
+            hold[self.random.randrange(d)] = self.random.uniform(-0.5, 0.5)
+            body = replace(body, held=held, hold=hold)
+        return body
 
     # --- options
 
