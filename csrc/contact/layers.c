@@ -316,7 +316,7 @@ static bool begin(const mpm_layers *pairs, const mpm_layer_node *node, const mpm
     else if (gap < OPENING && rule.adhesion > 0) {
         const double sa = -dot(A->offset, c->n), sb = dot(B->offset, c->n); /* of a face: its area times the variance */
         const double face = sa > 0 && sb > 0 ? 2 * sa * sb / (sa + sb) * 12 / (node->degree + 1) : 0;
-        c->hold = rule.adhesion * face * (node->dim == 3 ? node->h : 1) * node->h * node->dt;
+        c->hold = rule.adhesion * node->part * face * (node->dim == 3 ? node->h : 1) * node->h * node->dt;
     }
     if (c->hold > 0)
         c->allowed = 0;

@@ -88,6 +88,7 @@ typedef struct mpm_layer_node {
     int dim, degree; /* of the kernel */
     double h, dt;
     double room[3];  /* the share of the kernel along each axis that is within the walls */
+    double part;     /* the share of the node's mass that a mirror leaves it: its moments are those of the whole */
 } mpm_layer_node;
 
 /** Changes the velocities of `count` bodies, and fills `touches`, one per pair that touches. Returns their number. */

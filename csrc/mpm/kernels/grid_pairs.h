@@ -69,13 +69,17 @@ INLINE void take_moments(mpm_layer_body *body, const node4 row[MOMENT_ROWS])
 #endif
 }
 
-/* The share of the kernel within walls that bound the material, by axis. */
-INLINE void find_room(const mpm_grid_pass *pass, const int64_t at[DIM], double room[3])
+/* The share of the kernel within walls that bound the material, by axis, and that of the mass at planes of symmetry. */
+INLINE void find_room(const mpm_grid_pass *pass, const int64_t at[DIM], double room[3], double *part)
 {
     const int degree = pass->scheme.degree;
+    *part = 1;
     for (int a = 0; a < DIM; a++) {
         const mpm_wall *walls = &pass->walls[2 * a];
         room[a] = 1;
+        if ((walls[0].contact == MPM_MIRROR && at[a] == 0) ||
+            (walls[1].contact == MPM_MIRROR && at[a] == pass->cells[a]))
+            *part *= 0.5;
         if (walls[0].contact != MPM_MIRROR && walls[0].contact != MPM_PERIODIC && at[a] < 2)
             room[a] -= 1 - mpm_layers_share(degree, (double)at[a]);
         if (walls[1].contact != MPM_MIRROR && walls[1].contact != MPM_PERIODIC && at[a] > pass->cells[a] - 2)
@@ -116,7 +120,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
     node_coordinates(blocks, n, at);
     for (int a = 0; image && a < DIM; a++)
         at[a] = image->at[a];
-    find_room(pass, at, node.room);
+    find_room(pass, at, node.room, &node.part);
     for (int k = 0; k < count; k++) {
         const real *v = field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k]) + 4 * n;
         const mpm_image_node *own = image_of(grid, place->first + layers[k], n); /* the images of its layer */
