@@ -456,7 +456,7 @@ def unfolded(case: Case, rng: np.random.Generator) -> Difference:
     setup = case.setup
     mirrors = [face for face, (contact, _) in setup.walls.items() if contact == "mirror"]
     needs(mirrors and setup.method in ("mpm", "implicit"))
-    needs(not (setup.contact or setup.heated or setup.loaded))  # of bodies and walls, which get images
+    needs(not (setup.contact or setup.loaded))  # of bodies, which get images
     needs(all(body.law != "rigid" for body in setup.bodies))
     face = mirrors[int(rng.integers(len(mirrors)))]
     axis, side = "xyz".index(face[0]), "-+".index(face[1])
@@ -472,12 +472,14 @@ def unfolded(case: Case, rng: np.random.Generator) -> Difference:
     far = f"{face[0]}{'-+'[1 - side]}"
     walls = dict(half.setup.walls)
     walls[face] = walls[far]
+    heated = half.setup.heated | ({face: half.setup.heated[far]} if far in half.setup.heated else {})
     whole = replace(
         half.setup,
         lower=np.minimum(half.setup.lower, other.lower),
         upper=np.maximum(half.setup.upper, other.upper),
         bodies=half.setup.bodies + other.bodies,
         walls=walls,
+        heated=heated,
     )
     result = again(whole)
     n = len(half.first.values["x"])
@@ -485,7 +487,7 @@ def unfolded(case: Case, rng: np.random.Generator) -> Difference:
     values = {name: array[:n] if " " not in name else array for name, array in result.values.items()}
     found = Outcome(values, result.kinds, result.ended)
     for name in values:
-        if name.endswith((" mass", " kinetic", " elastic", "_dissipation", " heat")) and " " in name:
+        if name.endswith((" mass", " kinetic", " elastic", "_dissipation", " heat", "_heat")) and " " in name:
             values[name] = values[name] / 2
     return half.compare(found, ("momentum", "impulse", "center", "gravitational", "energy", "material"))
 

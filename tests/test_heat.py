@@ -396,3 +396,29 @@ def test_a_temperature_that_is_written_must_be_positive():
     sim.particles.temperature[3] = -5.0
     with pytest.raises(mpm.SimulationError, match="temperature <= 0 was written"):
         sim.step()
+
+
+@pytest.mark.parametrize("across", ["periodic", "mirror"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_face_of_given_temperature_heats_the_same_beside_images(dim, across):
+    """A block on a hot floor, in one piece, and split by a periodic face or as a half beside a plane of symmetry. The
+    parts exchanged heat through the floor: 0.3 K differed, and the heat from the wall with it."""
+    found = []
+    x = np.random.default_rng(3).uniform(0.01, 0.24, (60, dim))
+    both = np.concatenate([x, x * ([-1.0] + [1.0] * (dim - 1))])
+    for split in (False, True):
+        walls = {"xyz"[dim - 1] + "-": mpm.Wall("slip", temperature=400.0)}
+        if split or across == "periodic":
+            walls |= {"x-": across} | ({"x+": across} if across == "periodic" else {})
+        kept = x if split and across == "mirror" else both
+        at = kept.copy()
+        at[:, 0] = (at[:, 0] + (0.0 if split else 0.5)) % 1.0
+        scene = mpm.Scene([0.0] * dim, [1.0] * dim, walls=walls)
+        scene.add(mpm.shapes.Points(at, volume=1e-3), conductor(k=0.1))
+        sim = mpm.Simulation(scene, dx=1 / 8, dt=1e-3)
+        sim.step(30)
+        found.append((temperature(sim)[: len(x)], sim.history["wall_heat"].sum() * len(both) / len(kept)))
+    (one, heat_one), (two, heat_two) = found
+    assert np.abs(one - two).max() < 1e-9  # measured 6e-13
+    assert abs(heat_two / heat_one - 1) < 1e-12  # measured 1e-14
+    assert one.max() > BASE + 10

@@ -180,7 +180,8 @@ static struct place find_place(const struct axis axes[DIM], const int64_t at[DIM
 
 /* Sums of a place over its images, in the frame of the domain. */
 struct sums {
-    real heat, flow, capacity, weighted, weight; /* H, Q, C, B S, B */
+    real heat, flow, capacity; /* H, Q, C */
+    real own_heat, own_capacity, own_weighted, own_weight; /* H, C, B S, B of images on this side of odd faces */
 };
 
 static bool is_odd(const struct axis *axis, int face)
@@ -207,8 +208,10 @@ static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM],
         if (sums && sums[3] > 0) {
             sum.heat += r.sign * sums[0] + r.offset * sums[3];
             sum.capacity += sums[3];
-            sum.weighted += crosses ? 0 : sums[1];
-            sum.weight += crosses ? 0 : sums[2];
+            sum.own_heat += crosses ? 0 : sums[0];
+            sum.own_capacity += crosses ? 0 : sums[3];
+            sum.own_weighted += crosses ? 0 : sums[1];
+            sum.own_weight += crosses ? 0 : sums[2];
             if (flows)
                 sum.flow += r.sign * find_node(grid, MPM_GRID_HEAT_FLOW, at, layer)[0];
         }
@@ -296,14 +299,14 @@ void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
 
 /* The temperatures of a node, {T, pull, T, S} */
 static void fold_mean(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
-                      const real *own, real value[4])
+                      real value[4])
 {
     const struct sums sum = sum_images(grid, axes, place, layer, false);
     const real mean = over(sum.heat, sum.capacity);
     const real T = place->given ? place->temperature : place->own.sign * (mean - place->own.offset);
     value[0] = value[2] = T;
-    value[1] = place->odd ? T - own[0] / own[3] : 0;
-    value[3] = over(sum.weighted, sum.weight);
+    value[1] = place->odd ? T - over(sum.own_heat, sum.own_capacity) : 0;
+    value[3] = over(sum.own_weighted, sum.own_weight);
 }
 
 /* Its change, with the pull. Returns what the node has from walls of given temperature. */
@@ -339,7 +342,7 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
         node_coordinates(block, n, at);
         const struct place place = find_place(axes, at);
         if (pass->stage == MPM_HEAT_MEANS)
-            fold_mean(grid, axes, &place, block->layer, own, value);
+            fold_mean(grid, axes, &place, block->layer, value);
         else
             pass->wall_heat[b] += fold_change(grid, axes, &place, block->layer, own, flow[4 * n], value);
     }
