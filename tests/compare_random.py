@@ -161,6 +161,11 @@ KNOWN: tuple[Known, ...] = (
         is_jammed,
     ),
     Known(
+        "the force of local damping turns round with the velocity, whose sign rounding may decide",
+        (*TURNED, "precision"),
+        lambda setup: "local_damping" in setup.options,
+    ),
+    Known(
         "the gradient of the linear kernel jumps at nodes, on whose other side rounding may find a particle",
         ("precision",),
         lambda setup: setup.options.get("kernel") == "linear",
