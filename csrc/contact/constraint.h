@@ -25,20 +25,20 @@
 
 enum {
     MPM_CONTACT_SOLVES = 3,
-    MPM_HELD_CONTACTS = 6, /* of a node; those that come first hold before the others */
+    MPM_NODE_CONTACTS = 6, /* of a node; those that come first hold before the others */
 };
 
-typedef struct mpm_held_node {
+typedef struct mpm_constrained_node {
     int32_t node; /* of its block */
     int contacts, directions;
-    mpm_held_contact contact[MPM_HELD_CONTACTS];
+    mpm_node_contact contact[MPM_NODE_CONTACTS];
     double direction[3][3]; /* orthonormal; the velocity along them is given */
     double speed[3];        /* [m/s] */
     int owner[3];           /* the contact that holds each direction */
     bool is_normal[3];      /* is the direction what is left of the normal of its owner? */
     double push[3];         /* sum of the friction impulses [N s] */
     double rounding;        /* error of velocities, relative to them */
-} mpm_held_node;
+} mpm_constrained_node;
 
 /** The error of velocities that come from sums over particles or elements, relative to them. */
 static inline double mpm_constraint_rounding(bool is_float)
@@ -46,27 +46,27 @@ static inline double mpm_constraint_rounding(bool is_float)
     return is_float ? 1e-5 : 1e-12;
 }
 
-/** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_HELD_CONTACTS of them. */
-void mpm_constraint_add(mpm_held_node *node, const mpm_held_contact *contact, const double v[3]);
+/** Adds a contact to a node with velocity `v` before contact; a node has room for MPM_NODE_CONTACTS of them. */
+void mpm_constraint_add(mpm_constrained_node *node, const mpm_node_contact *contact, const double v[3]);
 
 /** Finds the directions that the active contacts hold: those of held regions, all of those that are sticky walls, then
  *  the normals of the others, then what else sticks. */
-void mpm_constraint_fix(mpm_held_node *node, int dim);
+void mpm_constraint_fix(mpm_constrained_node *node, int dim);
 
-/** Removes the held directions from a vector. */
-void mpm_constraint_project(const mpm_held_node *node, double r[3]);
+/** Removes the constrained directions from a vector. */
+void mpm_constraint_project(const mpm_constrained_node *node, double r[3]);
 
-/** Gives a velocity the speeds of the held directions. */
-void mpm_constraint_give(const mpm_held_node *node, double v[3]);
+/** Gives a velocity the speeds of the constrained directions. */
+void mpm_constraint_give(const mpm_constrained_node *node, double v[3]);
 
 /** Shares the residual of the momentum equation, the impulse of all contacts, among them: R = sum N_i n_i + T. Contacts
  *  that stick share T in proportion to mu_i N_i. */
-void mpm_constraint_share(mpm_held_node *node, const double residual[3]);
+void mpm_constraint_share(mpm_constrained_node *node, const double residual[3]);
 
 /** The end of a step that was solved for its middle: `v` is extrapolated from there, for a node of mass m. Gives it the
- *  speeds of the held directions, and turns the impulses of half a step into those of the whole step. */
-void mpm_constraint_finish(mpm_held_node *node, double v[3], double m);
+ *  speeds of the constrained directions, and turns the impulses of half a step into those of the whole step. */
+void mpm_constraint_finish(mpm_constrained_node *node, double v[3], double m);
 
 /** Revises the contacts after a solve that gave the velocity v to a node, with impulses shared. Returns whether
  *  anything changed by more than the fraction `tolerance`; then the directions have been found anew. m: mass [kg]. */
-bool mpm_constraint_revise(mpm_held_node *node, int dim, const double v[3], double m, double tolerance);
+bool mpm_constraint_revise(mpm_constrained_node *node, int dim, const double v[3], double m, double tolerance);

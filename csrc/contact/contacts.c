@@ -104,7 +104,7 @@ static bool rises(const struct holder *holder, const double n[3], const struct h
 }
 
 /* Marks the holders that others shadow. Planes of symmetry hold always, and walls do not shadow each other. */
-static unsigned find_shadowed(const struct holder *holders, const mpm_held_contact *contacts, int count,
+static unsigned find_shadowed(const struct holder *holders, const mpm_node_contact *contacts, int count,
                               const mpm_faces *faces, const double x[3], double cell)
 {
     unsigned shadowed = 0;
@@ -137,12 +137,12 @@ static unsigned find_shadowed(const struct holder *holders, const mpm_held_conta
     return shadowed < (1u << count) - 1 ? shadowed : 0;
 }
 
-static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_held_contact *contact,
+static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_node_contact *contact,
                      struct holder *holder)
 {
     const int a = face / 2;
     const mpm_wall *wall = &faces->walls[face];
-    *contact = (mpm_held_contact){.contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
+    *contact = (mpm_node_contact){.contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
                                   .friction = wall->friction, .collider = MPM_HELD_BY_WALL};
     contact->normal[a] = face % 2 ? -1 : 1;
     *holder = (struct holder){.face = face, .nearest = {x[0], x[1], x[2]}};
@@ -151,7 +151,7 @@ static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_he
 }
 
 /* Holds a point by the face of a collider that material can reach. */
-static void expose(const mpm_surroundings *around, struct holder *holder, mpm_held_contact *contact)
+static void expose(const mpm_surroundings *around, struct holder *holder, mpm_node_contact *contact)
 {
     mpm_shape_reading at = {.phi = -holder->depth};
     memcpy(at.normal, contact->normal, sizeof at.normal);
@@ -163,7 +163,7 @@ static void expose(const mpm_surroundings *around, struct holder *holder, mpm_he
 
 /* Lists the faces and the pieces `inside`, less what is shadowed. */
 static int list_contacts(const mpm_surroundings *around, const mpm_holder *inside, int found, const double point[3],
-                         mpm_held_contact contacts[MPM_MOST_CONTACTS])
+                         mpm_node_contact contacts[MPM_MOST_CONTACTS])
 {
     const mpm_faces *faces = around->faces;
     const double cell = around->cell;
@@ -177,7 +177,7 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
         }
     for (int i = 0; i < found; i++, n++) {
         const mpm_collider *collider = &around->colliders[inside[i].collider];
-        contacts[n] = (mpm_held_contact){.contact = collider->contact, .friction = collider->friction,
+        contacts[n] = (mpm_node_contact){.contact = collider->contact, .friction = collider->friction,
                                          .collider = (int32_t)inside[i].collider};
         memcpy(contacts[n].normal, inside[i].at.normal, sizeof contacts[n].normal);
         memcpy(contacts[n].surface, inside[i].at.velocity, sizeof contacts[n].surface);
@@ -201,7 +201,7 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
     return kept;
 }
 
-bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes)
+bool mpm_contacts_turn(mpm_node_contact *contact, unsigned planes)
 {
     double length2 = 0;
     for (int a = 0; a < 3; a++) {
@@ -221,7 +221,7 @@ bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes)
 }
 
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                      const mpm_faces *faces, double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS])
+                      const mpm_faces *faces, double cell, mpm_node_contact contacts[MPM_MOST_CONTACTS])
 {
     mpm_holder inside[MPM_MOST_HOLDERS];
     mpm_surroundings around = {colliders, count, books, faces, cell, {x[0], x[1], x[2]}};
@@ -239,7 +239,7 @@ struct solution {
 
 /* Gives the velocities `speed` along the normals of the set to v, by impulses along these normals. Normals that depend
  * on earlier ones are left out if `drops`; otherwise they end the search. */
-static bool solve_set(const mpm_held_contact *contacts, unsigned set, const double *speed, bool drops,
+static bool solve_set(const mpm_node_contact *contacts, unsigned set, const double *speed, bool drops,
                       const double v[3], struct solution *out)
 {
     double direction[3][3], rest[3] = {0};
@@ -275,7 +275,7 @@ static double size_of(const double a[3], const double b[3])
 }
 
 /* Does the solution press into nothing, is it pulled by nothing, and is it no faster than it may be? */
-static bool is_projection(const mpm_held_contact *contacts, int count, unsigned separate, const double *speed,
+static bool is_projection(const mpm_node_contact *contacts, int count, unsigned separate, const double *speed,
                           const double v[3], const struct solution *out)
 {
     double among = 0, largest = size_of(v, contacts[0].surface);
@@ -293,7 +293,7 @@ static bool is_projection(const mpm_held_contact *contacts, int count, unsigned 
 
 /* The projection of v: the only set of contacts that satisfies all. Sets are tried from small to large. Contacts that
  * slip belong to every set. */
-static bool project(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+static bool project(const mpm_node_contact *contacts, int count, const double v[3], struct solution *out)
 {
     double speed[MPM_MOST_CONTACTS];
     unsigned separate = 0, slips = 0;
@@ -316,7 +316,7 @@ static bool project(const mpm_held_contact *contacts, int count, const double v[
 }
 
 /* Where there is no projection: the pressed contacts hold in their order, at the speed of the first surface. */
-static void keep_to_edge(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+static void keep_to_edge(const mpm_node_contact *contacts, int count, const double v[3], struct solution *out)
 {
     double speed[MPM_MOST_CONTACTS];
     const double *surface = NULL;
@@ -332,13 +332,13 @@ static void keep_to_edge(const mpm_held_contact *contacts, int count, const doub
     solve_set(contacts, pressed, speed, true, v, out);
 }
 
-static void solve(const mpm_held_contact *contacts, int count, const double v[3], struct solution *out)
+static void solve(const mpm_node_contact *contacts, int count, const double v[3], struct solution *out)
 {
     if (!project(contacts, count, v, out))
         keep_to_edge(contacts, count, v, out);
 }
 
-bool mpm_contacts_choose(mpm_held_contact *contacts, int count, const double v[3])
+bool mpm_contacts_choose(mpm_node_contact *contacts, int count, const double v[3])
 {
     struct solution out;
     if (!project(contacts, count, v, &out))
@@ -350,12 +350,12 @@ bool mpm_contacts_choose(mpm_held_contact *contacts, int count, const double v[3
 }
 
 /* Friction/m of the contacts against the motion u, which the normal impulses leave. Returns whether there is any. */
-static bool find_friction(mpm_held_contact *contacts, int count, const double u[3], const double *pressure)
+static bool find_friction(mpm_node_contact *contacts, int count, const double u[3], const double *pressure)
 {
     double left[3] = {u[0], u[1], u[2]};
     bool any = false;
     for (int c = 0; c < count; c++) {
-        mpm_held_contact *contact = &contacts[c];
+        mpm_node_contact *contact = &contacts[c];
         const double lost = contact->friction * pressure[c];
         double along[3];
         memset(contact->push, 0, sizeof contact->push);
@@ -387,7 +387,7 @@ static bool agree(const struct solution *a, const struct solution *b, int count)
     return difference <= 1e-9 * largest;
 }
 
-void mpm_contacts_apply(mpm_held_contact *contacts, int count, double v[3])
+void mpm_contacts_apply(mpm_node_contact *contacts, int count, double v[3])
 {
     double begin[3] = {v[0], v[1], v[2]};
     struct solution out, before;
@@ -428,7 +428,7 @@ void mpm_contacts_apply(mpm_held_contact *contacts, int count, double v[3])
 
 /* Enters the impulse of a contact that changes the velocity of a point by `change`, given at the point's image. */
 static void enter(mpm_collider_book *books, const mpm_collider *colliders, const mpm_contact_point *point,
-                  const mpm_held_contact *contact, const double change[3], double wall[3])
+                  const mpm_node_contact *contact, const double change[3], double wall[3])
 {
     double given[3];
     for (int a = 0; a < 3; a++)
@@ -440,7 +440,7 @@ static void enter(mpm_collider_book *books, const mpm_collider *colliders, const
 }
 
 /* Keeps what acts along planes of symmetry. Returns how many contacts are left. */
-static int turn_all(mpm_held_contact *contacts, int count, unsigned planes)
+static int turn_all(mpm_node_contact *contacts, int count, unsigned planes)
 {
     int kept = 0;
     for (int c = 0; c < count; c++)
@@ -452,7 +452,7 @@ static int turn_all(mpm_held_contact *contacts, int count, unsigned planes)
 bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
                         const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
 {
-    mpm_held_contact contacts[MPM_MOST_CONTACTS];
+    mpm_node_contact contacts[MPM_MOST_CONTACTS];
     mpm_holder inside[MPM_MOST_HOLDERS];
     mpm_surroundings around = {colliders, count, books, faces, point->cell, {point->x[0], point->x[1], point->x[2]}};
     bool touched = false;
@@ -467,7 +467,7 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
         return false;
     found = turn_all(contacts, found, point->planes);
     if (found == 1) {
-        mpm_held_contact *only = &contacts[0];
+        mpm_node_contact *only = &contacts[0];
         const double before[3] = {v[0], v[1], v[2]};
         mpm_collision_apply(v, only->surface, only->normal, only->contact, only->friction);
         for (int a = 0; a < 3; a++)

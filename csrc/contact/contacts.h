@@ -35,7 +35,7 @@ enum {
 };
 
 /** One contact of a point. Vectors may be in the frame of an image (mpm/memory/images.h). */
-typedef struct mpm_held_contact {
+typedef struct mpm_node_contact {
     double normal[3], surface[3]; /* outward from the body; velocity of its surface [m/s] */
     double across[3];             /* impulse across planes of symmetry per normal impulse: mirrors balance it */
     double friction;
@@ -44,25 +44,25 @@ typedef struct mpm_held_contact {
     bool active, sticks; /* does it hold its normal? all directions? */
     double push[3];      /* friction impulse on the material [N s] */
     double impulse[3];   /* of the contact on the material, friction included [N s] */
-} mpm_held_contact;
+} mpm_node_contact;
 
 /** Finds the contacts at x [m]: the held faces in their order (a mirror slips), then the near colliders, the deepest
  *  first; `faces` NULL: no face; `cell`: of the grid or the mesh [m]. Leaves out what is shadowed. Returns how many
  *  there are. */
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
-                      const mpm_faces *faces, double cell, mpm_held_contact contacts[MPM_MOST_CONTACTS]);
+                      const mpm_faces *faces, double cell, mpm_node_contact contacts[MPM_MOST_CONTACTS]);
 
 /** Turns a contact of a point on planes of symmetry into them: there its image pushes as hard from the other side, so
  *  that only the part of the normal along the planes acts. Returns false if nothing is left of it. */
-bool mpm_contacts_turn(mpm_held_contact *contact, unsigned planes);
+bool mpm_contacts_turn(mpm_node_contact *contact, unsigned planes);
 
 /** Applies several contacts to the velocity v [m/s] of a point; `impulse` of each becomes the change of velocity that
  *  it causes [m/s]. */
-void mpm_contacts_apply(mpm_held_contact *contacts, int count, double v[3]);
+void mpm_contacts_apply(mpm_node_contact *contacts, int count, double v[3]);
 
 /** Chooses the contacts that hold: sets `active` of the separate ones as the projection of v [m/s] needs them. Returns
  *  false, and changes nothing, if there is no projection. */
-bool mpm_contacts_choose(mpm_held_contact *contacts, int count, const double v[3]);
+bool mpm_contacts_choose(mpm_node_contact *contacts, int count, const double v[3]);
 
 /** Applies the near colliders that hold a mass, and the faces that hold it beside them, to its velocity v [m/s]. Enters
  *  the impulses of colliders in their books and adds those of walls to `wall` [N s]. `faces`, `wall`: NULL for no face.

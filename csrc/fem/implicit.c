@@ -43,7 +43,8 @@ mpm_status mpm_fem_implicit_reserve(mpm_fem *fem)
     there &= (solver->blocks = mpm_memory_new(allocator, MPM_FEM_BLOCK * nodes, real)) != NULL;
     there &= (solver->sums = mpm_memory_new(allocator, (size_t)fem->chunks, sizeof *solver->sums)) != NULL;
     there &=
-        (solver->held_first = mpm_memory_new(allocator, (size_t)fem->chunks + 1, sizeof *solver->held_first)) != NULL;
+        (solver->constrained_first =
+             mpm_memory_new(allocator, (size_t)fem->chunks + 1, sizeof *solver->constrained_first)) != NULL;
     solver->tangent_reals = MPM_FEM_TANGENT(fem->mesh.dim);
     for (size_t m = 0; m < fem->material_count; m++)
         if (fem->materials[m].has_moduli)
@@ -62,7 +63,7 @@ void mpm_fem_implicit_clear(mpm_fem *fem)
     struct fem_solver *solver = &fem->solver;
     for (int k = 0; k < MPM_FEM_VECTORS; k++)
         mpm_memory_free(allocator, solver->vector[k]);
-    void *others[] = {solver->blocks, solver->sums, solver->held_first, solver->tangent, solver->held};
+    void *others[] = {solver->blocks, solver->sums, solver->constrained_first, solver->tangent, solver->constrained};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         mpm_memory_free(allocator, others[k]);
     *solver = (struct fem_solver){0};
@@ -97,7 +98,7 @@ static double find_near(const mpm_fem *fem, ptrdiff_t first, ptrdiff_t end, doub
 }
 
 /* Adds the regions that hold a node; the last one wins. */
-static void find_holds(const mpm_fem *fem, ptrdiff_t row, const double v[3], mpm_held_node *node)
+static void find_holds(const mpm_fem *fem, ptrdiff_t row, const double v[3], mpm_constrained_node *node)
 {
     const mpm_forcing *forcing = &fem->run.forcing;
     const int dim = fem->settings.dim;
@@ -108,7 +109,7 @@ static void find_holds(const mpm_fem *fem, ptrdiff_t row, const double v[3], mpm
             const double speed = forcing->velocity[k * dim + a];
             if (!(forcing->holds[row] >> k & 1) || isnan(speed))
                 continue;
-            mpm_held_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - k};
+            mpm_node_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - k};
             contact.normal[a] = 1;
             contact.surface[a] = speed;
             mpm_constraint_add(node, &contact, v);
@@ -117,12 +118,12 @@ static void find_holds(const mpm_fem *fem, ptrdiff_t row, const double v[3], mpm
 }
 
 /* The contacts of a node, with its velocity after gravity. */
-static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
-                                   const mpm_collider_book *books)
+static mpm_constrained_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt, bool near,
+                                          const mpm_collider_book *books)
 {
     const bool is_float = fem->settings.real_size == sizeof(float);
-    mpm_held_node node = {.node = (int32_t)row, .rounding = mpm_constraint_rounding(is_float)};
-    mpm_held_contact contacts[MPM_MOST_CONTACTS];
+    mpm_constrained_node node = {.node = (int32_t)row, .rounding = mpm_constraint_rounding(is_float)};
+    mpm_node_contact contacts[MPM_MOST_CONTACTS];
     mpm_faces faces = {.walls = fem->boundary.walls};
     double x[3] = {0}, v[3] = {0};
     for (int a = 0; a < fem->settings.dim; a++) {
@@ -150,7 +151,7 @@ static mpm_held_node find_contacts(const mpm_fem *fem, ptrdiff_t row, double dt,
 }
 
 /* Lists the nodes at contacts. Returns a bound of the speed of the near colliders, -1 if there are none. */
-static mpm_status find_held(mpm_fem *fem, double dt, double *collider_speed)
+static mpm_status find_constrained(mpm_fem *fem, double dt, double *collider_speed)
 {
     struct fem_solver *solver = &fem->solver;
     size_t count = 0;
@@ -161,18 +162,18 @@ static mpm_status find_held(mpm_fem *fem, double dt, double *collider_speed)
         mpm_collider_book *books = fem->contact_books + (size_t)c * fem->boundary.count;
         const double speed = find_near(fem, first, end, dt, books);
         *collider_speed = fmax(*collider_speed, speed);
-        solver->held_first[c] = (int32_t)count;
+        solver->constrained_first[c] = (int32_t)count;
         for (ptrdiff_t row = first; row < end; row++) {
-            const mpm_held_node node = find_contacts(fem, row, dt, speed >= 0, books);
+            const mpm_constrained_node node = find_contacts(fem, row, dt, speed >= 0, books);
             if (!node.contacts)
                 continue;
-            if (mpm_memory_grow(&fem->run.allocator, (void **)&solver->held, &solver->held_capacity, count, count + 1,
-                                sizeof *solver->held))
+            if (mpm_memory_grow(&fem->run.allocator, (void **)&solver->constrained, &solver->constrained_capacity,
+                                count, count + 1, sizeof *solver->constrained))
                 return MPM_OUT_OF_MEMORY;
-            solver->held[count++] = node;
+            solver->constrained[count++] = node;
         }
     }
-    solver->held_first[fem->chunks] = (int32_t)count;
+    solver->constrained_first[fem->chunks] = (int32_t)count;
     return MPM_OK;
 }
 
@@ -242,8 +243,9 @@ static struct solve describe(mpm_fem *fem, double dt)
                  .stiffness = dt * dt + dt * settings->damping[1], .body_force = fem->run.forcing.body_force,
                  .position = fem->store.rows[MPM_FEM_X], .v = fem->store.rows[MPM_FEM_V],
                  .mass = fem->store.rows[MPM_FEM_MASS], .force = fem->force, .copies = fem->copies,
-                 .held = solver->held, .held_first = solver->held_first, .w = solver->vector[0], .r = solver->vector[1],
-                 .p = solver->vector[2], .q = solver->vector[3], .x = solver->vector[4], .blocks = solver->blocks,
+                 .constrained = solver->constrained, .constrained_first = solver->constrained_first,
+                 .w = solver->vector[0], .r = solver->vector[1], .p = solver->vector[2], .q = solver->vector[3],
+                 .x = solver->vector[4], .blocks = solver->blocks,
                  .sums = solver->sums, .next_x = fem->next_x, .next_v = fem->next_v, .reports = fem->reports},
         .sweep = mpm_fem_sweeps_describe(fem)};
     memcpy(solve.pass.gravity, settings->gravity, sizeof settings->gravity);
@@ -267,8 +269,8 @@ static bool revise(struct solve *solve)
     bool changed = false;
     sweep(solve, fem->kernels->product, solve->pass.w);
     visit(solve, fem->kernels->contact, 0);
-    for (int32_t k = 0; k < fem->solver.held_first[fem->chunks]; k++) {
-        mpm_held_node *node = &fem->solver.held[k];
+    for (int32_t k = 0; k < fem->solver.constrained_first[fem->chunks]; k++) {
+        mpm_constrained_node *node = &fem->solver.constrained[k];
         double impulse[3] = {0}, w[3] = {0};
         for (int a = 0; a < fem->settings.dim; a++) {
             impulse[a] = mpm_real_at(solve->pass.r, 4 * (size_t)node->node + (size_t)a, fem->settings.real_size);
@@ -316,13 +318,13 @@ static void report(struct solve *solve, double collider_speed, struct fem_motion
     motion->approach = collider_speed >= 0 ? motion->speed + collider_speed : 0;
     for (size_t k = 0; k < fem->run.loads.count; k++)
         memset(fem->run.loads.impulse[k], 0, sizeof fem->run.loads.impulse[k]);
-    for (int32_t k = 0; k < fem->solver.held_first[fem->chunks]; k++) {
-        const mpm_held_node *node = &fem->solver.held[k];
+    for (int32_t k = 0; k < fem->solver.constrained_first[fem->chunks]; k++) {
+        const mpm_constrained_node *node = &fem->solver.constrained[k];
         double x[3] = {0};
         for (int a = 0; a < fem->settings.dim; a++)
             x[a] = number_at(fem->store.rows[MPM_FEM_X], node->node, a, fem);
         for (int c = 0; c < node->contacts; c++) {
-            const mpm_held_contact *contact = &node->contact[c];
+            const mpm_node_contact *contact = &node->contact[c];
             const size_t at = (size_t)(node->node / MPM_FEM_CHUNK) * fem->boundary.count;
             for (int a = 0; a < 3 && contact->collider == MPM_HELD_BY_WALL; a++)
                 motion->wall_impulse[a] += contact->impulse[a];
@@ -339,7 +341,7 @@ mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *mot
 {
     double collider_speed, first2 = 0;
     mpm_boundary_pose(&fem->boundary, fem->run.time, dt);
-    mpm_status status = find_held(fem, dt, &collider_speed);
+    mpm_status status = find_constrained(fem, dt, &collider_speed);
     if (status)
         return status;
     struct solve solve = describe(fem, dt);
@@ -349,7 +351,7 @@ mpm_status mpm_fem_implicit_move(mpm_fem *fem, double dt, struct fem_motion *mot
         visit(&solve, fem->kernels->guess, round);
         if ((status = solve_once(&solve, &first2)))
             return status;
-        again = fem->solver.held_first[fem->chunks] && revise(&solve) && round + 1 < MPM_CONTACT_SOLVES;
+        again = fem->solver.constrained_first[fem->chunks] && revise(&solve) && round + 1 < MPM_CONTACT_SOLVES;
     }
     report(&solve, collider_speed, motion);
     return MPM_OK;

@@ -30,9 +30,9 @@ struct fem_solver {
     void *blocks, *tangent;
     ptrdiff_t tangent_reals; /* of an element */
     double (*sums)[2];
-    mpm_held_node *held;
-    size_t held_capacity;
-    int32_t *held_first; /* [chunks + 1] */
+    mpm_constrained_node *constrained;
+    size_t constrained_capacity;
+    int32_t *constrained_first; /* [chunks + 1] */
     double residual;     /* of the last solve */
     bool used_up;        /* it took as many products as it may */
 };

@@ -19,10 +19,10 @@ typedef enum mpm_pass_kind {
     MPM_PASS_GRID,       /* `stage`: mpm_kernels.grid_block; joins by grid_place */
     MPM_PASS_MEANS,      /* `field`: means_block; joins by means_fold */
     MPM_PASS_VECTORS,    /* `vectors`: nodes_block; joins by nodes_fold */
-    MPM_PASS_COUNT_HELD, /* `stage`, `held`: held_room, which becomes the count of each block */
-    MPM_PASS_FIND_HELD,  /* held_find */
-    MPM_PASS_REVISE_HELD, /* held_revise with `tolerance`; the changes of each block become its first sum */
-    MPM_PASS_ENTER_HELD, /* held_enter */
+    MPM_PASS_COUNT_CONSTRAINED, /* `stage`, `constrained`: constrained_room, which becomes the count of each block */
+    MPM_PASS_FIND_CONSTRAINED,
+    MPM_PASS_REVISE_CONSTRAINED, /* with `tolerance`; the changes of each block become its first sum */
+    MPM_PASS_ENTER_CONSTRAINED,
     MPM_PASS_MARK_HOLDS, /* `holds`: hold_mark */
     MPM_PASS_HEAT        /* `heat`: heat_block; joins by heat_fold of every block */
 } mpm_pass_kind;
@@ -34,7 +34,7 @@ typedef struct mpm_pass {
     mpm_grid_field field;
     const mpm_grid_pass *stage;
     const mpm_node_pass *vectors;
-    const mpm_held *held;
+    const mpm_constrained_nodes *constrained;
     const mpm_hold_pass *holds;
     const mpm_heat_pass *heat;
     double tolerance;

@@ -95,17 +95,17 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     case MPM_PASS_VECTORS:
         kernels->nodes_block(pass->vectors, b);
         break;
-    case MPM_PASS_COUNT_HELD:
-        pass->held->count[b] = kernels->held_room(pass->stage, b);
+    case MPM_PASS_COUNT_CONSTRAINED:
+        pass->constrained->count[b] = kernels->constrained_room(pass->stage, b);
         break;
-    case MPM_PASS_FIND_HELD:
-        kernels->held_find(pass->stage, pass->held, b);
+    case MPM_PASS_FIND_CONSTRAINED:
+        kernels->constrained_find(pass->stage, pass->constrained, b);
         break;
-    case MPM_PASS_REVISE_HELD:
-        pass->sums[b][0] = kernels->held_revise(pass->stage, pass->held, b, pass->tolerance);
+    case MPM_PASS_REVISE_CONSTRAINED:
+        pass->sums[b][0] = kernels->constrained_revise(pass->stage, pass->constrained, b, pass->tolerance);
         break;
-    case MPM_PASS_ENTER_HELD:
-        kernels->held_enter(pass->stage, pass->held, b);
+    case MPM_PASS_ENTER_CONSTRAINED:
+        kernels->constrained_enter(pass->stage, pass->constrained, b);
         break;
     case MPM_PASS_MARK_HOLDS:
         kernels->hold_mark(pass->holds, b);

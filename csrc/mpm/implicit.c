@@ -39,10 +39,10 @@ static bool fit(mpm_device *device, void **array, size_t *capacity, size_t count
 
 static void free_blocks(struct solver *solver, mpm_device *device)
 {
-    mpm_device_free(device, solver->held.first);
-    mpm_device_free(device, solver->held.count);
+    mpm_device_free(device, solver->constrained.first);
+    mpm_device_free(device, solver->constrained.count);
     mpm_device_free(device, solver->sums);
-    solver->held.first = solver->held.count = NULL;
+    solver->constrained.first = solver->constrained.count = NULL;
     solver->sums = NULL;
     solver->block_capacity = 0;
 }
@@ -66,11 +66,11 @@ mpm_status mpm_implicit_reserve(mpm_simulation *simulation)
     if (solver->block_capacity >= blocks)
         return MPM_OK;
     free_blocks(solver, device);
-    solver->held.first = mpm_device_new(device, blocks, sizeof *solver->held.first);
-    solver->held.count = mpm_device_new(device, blocks, sizeof *solver->held.count);
+    solver->constrained.first = mpm_device_new(device, blocks, sizeof *solver->constrained.first);
+    solver->constrained.count = mpm_device_new(device, blocks, sizeof *solver->constrained.count);
     solver->sums = mpm_device_new(device, blocks, sizeof *solver->sums);
     solver->block_capacity = blocks;
-    if (solver->held.first && solver->held.count && solver->sums)
+    if (solver->constrained.first && solver->constrained.count && solver->sums)
         return MPM_OK;
     free_blocks(solver, device);
     return MPM_OUT_OF_MEMORY;
@@ -82,7 +82,7 @@ void mpm_implicit_end(mpm_simulation *simulation)
     mpm_device *device = &simulation->backend->device;
     const mpm_solution solution = solver->solution;
     free_blocks(solver, device);
-    mpm_device_free(device, solver->held.nodes);
+    mpm_device_free(device, solver->constrained.nodes);
     mpm_device_free(device, solver->tangent);
     *solver = (struct solver){.solution = solution};
 }
@@ -109,8 +109,9 @@ static struct sums visit_nodes(mpm_simulation *simulation, mpm_node_operation op
                                double factor)
 {
     struct solver *solver = &simulation->solver;
-    const mpm_node_pass vectors = {.grid = &simulation->grid, .held = &solver->held, .operation = operation,
-                                   .trial = trial, .preconditioner = mpm_describe_preconditioner(simulation),
+    const mpm_node_pass vectors = {.grid = &simulation->grid, .constrained = &solver->constrained,
+                                   .operation = operation, .trial = trial,
+                                   .preconditioner = mpm_describe_preconditioner(simulation),
                                    .along = operation == MPM_NODES_RESIDUAL && simulation->lacks_energy,
                                    .factor = factor, .sums = solver->sums};
     const bool after_a_sweep =
@@ -274,16 +275,16 @@ static bool solve_nonlinear(struct solve *solve, double *reference, double unit,
 /* ---- contacts --------------------------------------------------------------------------------------------------- */
 
 /* The passes over the contacts of one step. */
-struct held_passes {
+struct contact_passes {
     mpm_simulation *simulation;
     mpm_grid_pass stage;
 };
 
-static void visit_held(const struct held_passes *passes, mpm_pass_kind kind)
+static void visit_constrained(const struct contact_passes *passes, mpm_pass_kind kind)
 {
     mpm_simulation *simulation = passes->simulation;
     const mpm_pass pass = {.kind = kind, .grid = &simulation->grid, .stage = &passes->stage,
-                           .held = &simulation->solver.held, .tolerance = simulation->settings.tolerance,
+                           .constrained = &simulation->solver.constrained, .tolerance = simulation->settings.tolerance,
                            .sums = simulation->solver.sums};
     mpm_sweeps_pass(simulation, &pass);
 }
@@ -292,34 +293,34 @@ static void visit_held(const struct held_passes *passes, mpm_pass_kind kind)
 static size_t share_room(const mpm_simulation *simulation)
 {
     mpm_device *device = &simulation->backend->device;
-    const mpm_held *held = &simulation->solver.held;
-    const int32_t *count = mpm_device_map(device, held->count, MPM_READ);
-    int32_t *first = mpm_device_map(device, held->first, MPM_WRITE);
+    const mpm_constrained_nodes *constrained = &simulation->solver.constrained;
+    const int32_t *count = mpm_device_map(device, constrained->count, MPM_READ);
+    int32_t *first = mpm_device_map(device, constrained->first, MPM_WRITE);
     size_t room = 0;
     for (size_t b = 0; b < simulation->grid.block_count && room <= INT32_MAX; b++) {
         first[b] = (int32_t)room;
         room += (size_t)count[b];
     }
-    mpm_device_unmap(device, held->first);
-    mpm_device_unmap(device, held->count);
+    mpm_device_unmap(device, constrained->first);
+    mpm_device_unmap(device, constrained->count);
     return room;
 }
 
-static mpm_status find_contacts(mpm_simulation *simulation, const struct held_passes *passes)
+static mpm_status find_contacts(mpm_simulation *simulation, const struct contact_passes *passes)
 {
     struct solver *solver = &simulation->solver;
-    mpm_held *held = &solver->held;
-    visit_held(passes, MPM_PASS_COUNT_HELD);
+    mpm_constrained_nodes *constrained = &solver->constrained;
+    visit_constrained(passes, MPM_PASS_COUNT_CONSTRAINED);
     const size_t room = share_room(simulation);
     if (room > INT32_MAX)
         return MPM_TOO_LARGE;
-    void *nodes = held->nodes;
+    void *nodes = constrained->nodes;
     const bool fits =
-        fit(&simulation->backend->device, &nodes, &solver->held_capacity, room + 1, sizeof *held->nodes);
-    held->nodes = nodes;
+        fit(&simulation->backend->device, &nodes, &solver->constrained_capacity, room + 1, sizeof *constrained->nodes);
+    constrained->nodes = nodes;
     if (!fits)
         return MPM_OUT_OF_MEMORY;
-    visit_held(passes, MPM_PASS_FIND_HELD);
+    visit_constrained(passes, MPM_PASS_FIND_CONSTRAINED);
     return MPM_OK;
 }
 
@@ -328,16 +329,16 @@ static double contact_impulse(const mpm_simulation *simulation)
 {
     mpm_device *device = &simulation->backend->device;
     const mpm_grid *grid = &simulation->grid;
-    const mpm_held *held = &simulation->solver.held;
-    const int32_t *first = mpm_device_map(device, held->first, MPM_READ);
-    const int32_t *count = mpm_device_map(device, held->count, MPM_READ);
-    const mpm_held_node *nodes = mpm_device_map(device, held->nodes, MPM_READ);
+    const mpm_constrained_nodes *constrained = &simulation->solver.constrained;
+    const int32_t *first = mpm_device_map(device, constrained->first, MPM_READ);
+    const int32_t *count = mpm_device_map(device, constrained->count, MPM_READ);
+    const mpm_constrained_node *nodes = mpm_device_map(device, constrained->nodes, MPM_READ);
     const void *guess = mpm_device_map(device, grid->field[MPM_GRID_GUESS], MPM_READ);
     const size_t size = simulation->settings.real_size;
     double sum = 0;
     for (size_t b = 0; b < grid->block_count; b++)
         for (int32_t i = first[b]; i < first[b] + count[b]; i++) {
-            const mpm_held_node *at = &nodes[i];
+            const mpm_constrained_node *at = &nodes[i];
             const size_t mass = (b * MPM_BLOCK_NODES + (size_t)at->node) * 4 + 3;
             double square = 0;
             for (int c = 0; c < at->contacts; c++)
@@ -346,16 +347,16 @@ static double contact_impulse(const mpm_simulation *simulation)
             sum += square / mpm_real_at(guess, mass, size);
         }
     mpm_device_unmap(device, grid->field[MPM_GRID_GUESS]);
-    mpm_device_unmap(device, held->nodes);
-    mpm_device_unmap(device, held->count);
-    mpm_device_unmap(device, held->first);
+    mpm_device_unmap(device, constrained->nodes);
+    mpm_device_unmap(device, constrained->count);
+    mpm_device_unmap(device, constrained->first);
     return sqrt(sum);
 }
 
 /* Revises the contacts; did any change? */
-static bool revise_contacts(mpm_simulation *simulation, const struct held_passes *passes)
+static bool revise_contacts(mpm_simulation *simulation, const struct contact_passes *passes)
 {
-    visit_held(passes, MPM_PASS_REVISE_HELD);
+    visit_constrained(passes, MPM_PASS_REVISE_CONSTRAINED);
     return reduce_sums(simulation).first > 0;
 }
 
@@ -366,7 +367,7 @@ double mpm_implicit_forces_dt(const mpm_simulation *simulation, double dt)
     return simulation->settings.scheme.midpoint ? dt / 2 : dt;
 }
 
-static bool solve_between_contacts(struct solve *solve, const struct held_passes *passes)
+static bool solve_between_contacts(struct solve *solve, const struct contact_passes *passes)
 {
     mpm_simulation *simulation = solve->simulation;
     mpm_solution *solution = &simulation->solver.solution;
@@ -394,7 +395,7 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     mpm_solution *solution = &simulation->solver.solution;
     *solution = (mpm_solution){0};
     mpm_sweeps_grid_free(simulation, dt, solve.dt);
-    const struct held_passes passes = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt)};
+    const struct contact_passes passes = {simulation, mpm_sweeps_describe_grid(simulation, MPM_GRID_FREE, dt)};
     const mpm_status status = find_contacts(simulation, &passes);
     if (status)
         return status;
@@ -408,7 +409,7 @@ mpm_status mpm_implicit_solve(mpm_simulation *simulation, double dt, mpm_block_r
     simulation->run.health[MPM_HEALTH_STAGNATED] += solution->newton.end == MPM_NEWTON_STAGNATED;
     if (simulation->settings.scheme.midpoint)
         visit_nodes(simulation, MPM_NODES_EXTRAPOLATE, MPM_GRID_VELOCITY, 0);
-    visit_held(&passes, MPM_PASS_ENTER_HELD);
+    visit_constrained(&passes, MPM_PASS_ENTER_CONSTRAINED);
     *report = mpm_sweeps_grid_finish(simulation, dt);
     return MPM_OK;
 }

@@ -23,8 +23,8 @@ typedef struct mpm_solution {
 struct solver {
     void *tangent;         /* [tile][reals of a particle][lanes] */
     size_t tangent_bytes;
-    mpm_held held;
-    size_t held_capacity, block_capacity;
+    mpm_constrained_nodes constrained;
+    size_t constrained_capacity, block_capacity;
     double (*sums)[2];     /* per block */
     mpm_solution solution;
 };

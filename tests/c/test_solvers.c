@@ -366,16 +366,16 @@ static void rounding_ends_the_solve(void)
 
 /* ---- contacts of a node ------------------------------------------------------------------------------------------ */
 
-static mpm_held_contact contact_of(mpm_contact contact, double x, double y, double z, double friction)
+static mpm_node_contact contact_of(mpm_contact contact, double x, double y, double z, double friction)
 {
     const double length = sqrt(x * x + y * y + z * z);
-    return (mpm_held_contact){.normal = {x / length, y / length, z / length}, .contact = contact, .friction = friction,
+    return (mpm_node_contact){.normal = {x / length, y / length, z / length}, .contact = contact, .friction = friction,
                               .collider = MPM_HELD_BY_WALL};
 }
 
-static mpm_held_node node_of(int dim, int count, const mpm_held_contact *contacts, const double v[3])
+static mpm_constrained_node node_of(int dim, int count, const mpm_node_contact *contacts, const double v[3])
 {
-    mpm_held_node node = {.rounding = mpm_constraint_rounding(false)};
+    mpm_constrained_node node = {.rounding = mpm_constraint_rounding(false)};
     for (int c = 0; c < count; c++)
         mpm_constraint_add(&node, &contacts[c], v);
     mpm_constraint_fix(&node, dim);
@@ -393,7 +393,7 @@ static bool are_close(const double a[3], double x, double y, double z)
 }
 
 /* Shares `residual`: the impulses add up to its held part and the friction. */
-static void share(mpm_held_node *node, const double residual[3])
+static void share(mpm_constrained_node *node, const double residual[3])
 {
     double sum[3] = {0}, free[3] = {residual[0], residual[1], residual[2]};
     mpm_constraint_share(node, residual);
@@ -410,9 +410,9 @@ static void sticky_and_slip_hold_their_directions(void)
     const double residual[3] = {5, -3, 2};
     for (int dim = 2; dim <= 3; dim++) {
         double v[3] = {1, 2, dim == 3 ? 3 : 0}, r[3] = {1, 2, dim == 3 ? 3 : 0};
-        mpm_held_contact contact = contact_of(MPM_STICKY, 0, 1, 0, 0.4);
+        mpm_node_contact contact = contact_of(MPM_STICKY, 0, 1, 0, 0.4);
         contact.surface[0] = 7;
-        mpm_held_node node = node_of(dim, 1, &contact, v);
+        mpm_constrained_node node = node_of(dim, 1, &contact, v);
         assert(node.directions == dim && node.contact[0].sticks);
         mpm_constraint_give(&node, v);
         mpm_constraint_project(&node, r);
@@ -436,7 +436,7 @@ static void sticky_and_slip_hold_their_directions(void)
 /* At corners of slip planes, also oblique ones, every plane has the normal speed of its surface. */
 static void corners_hold_all_planes(void)
 {
-    mpm_held_contact contacts[] = {contact_of(MPM_SLIP, 0, 0, 1, 0), contact_of(MPM_SLIP, 0, 1, 2, 0),
+    mpm_node_contact contacts[] = {contact_of(MPM_SLIP, 0, 0, 1, 0), contact_of(MPM_SLIP, 0, 1, 2, 0),
                                    contact_of(MPM_SLIP, 3, -1, 1, 0), contact_of(MPM_SLIP, 1, 1, 1, 0)};
     for (int c = 0; c < 3; c++)
         for (int a = 0; a < 3; a++)
@@ -444,7 +444,7 @@ static void corners_hold_all_planes(void)
     for (int count = 1; count <= 4; count++) {
         const double still[3] = {0}, residual[3] = {5, -3, 2};
         double v[3] = {1, 2, 3}, r[3] = {1, 2, 3};
-        mpm_held_node node = node_of(3, count, contacts, still);
+        mpm_constrained_node node = node_of(3, count, contacts, still);
         assert(node.directions == (count < 3 ? count : 3)); /* a fourth plane is one too many */
         mpm_constraint_give(&node, v);
         mpm_constraint_project(&node, r);
@@ -457,23 +457,23 @@ static void corners_hold_all_planes(void)
         share(&node, residual);
     }
     /* the two walls of a corner get their own parts */
-    const mpm_held_contact walls[] = {contact_of(MPM_SLIP, 1, 0, 0, 0), contact_of(MPM_SLIP, 0, 1, 0, 0)};
-    mpm_held_node node = node_of(2, 2, walls, (double[3]){0});
+    const mpm_node_contact walls[] = {contact_of(MPM_SLIP, 1, 0, 0, 0), contact_of(MPM_SLIP, 0, 1, 0, 0)};
+    mpm_constrained_node node = node_of(2, 2, walls, (double[3]){0});
     share(&node, (double[]){5, -3, 0});
     assert(are_close(node.contact[0].impulse, 5, 0, 0) && are_close(node.contact[1].impulse, 0, -3, 0));
     /* no more contacts than there is room for */
     for (int c = 0; c < 9; c++)
         mpm_constraint_add(&node, &walls[0], (double[3]){0});
-    assert(node.contacts == MPM_HELD_CONTACTS);
+    assert(node.contacts == MPM_NODE_CONTACTS);
 }
 
 /* A separating contact holds while it pushes, and again when the material comes back. */
 static void separate_releases_what_pulls(void)
 {
-    mpm_held_contact contact = contact_of(MPM_SEPARATE, 0, 0, 2, 0);
+    mpm_node_contact contact = contact_of(MPM_SEPARATE, 0, 0, 2, 0);
     contact.surface[2] = 1;
     assert(node_of(3, 1, &contact, (double[]){0, 0, 2}).directions == 0); /* it leaves already */
-    mpm_held_node node = node_of(3, 1, &contact, (double[]){0, 0, 0.5});
+    mpm_constrained_node node = node_of(3, 1, &contact, (double[]){0, 0, 0.5});
     assert(node.directions == 1 && node.speed[0] == 1);
     share(&node, (double[]){1, 1, 1e-30});
     assert(!mpm_constraint_revise(&node, 3, (double[]){0, 0, 1}, 1, 1e-3) && node.directions == 1);
@@ -486,8 +486,8 @@ static void separate_releases_what_pulls(void)
     assert(!node.contact[0].active && node.directions == 0);
 
     /* a slot: of two opposite faces one holds, the one that is pushed */
-    const mpm_held_contact slot[] = {contact_of(MPM_SEPARATE, 0, 1, 0, 0), contact_of(MPM_SEPARATE, 0, -1, 0, 0)};
-    const mpm_held_contact tight[] = {contact_of(MPM_SLIP, 0, 1, 0, 0), contact_of(MPM_SLIP, 0, -1, 0, 0)};
+    const mpm_node_contact slot[] = {contact_of(MPM_SEPARATE, 0, 1, 0, 0), contact_of(MPM_SEPARATE, 0, -1, 0, 0)};
+    const mpm_node_contact tight[] = {contact_of(MPM_SLIP, 0, 1, 0, 0), contact_of(MPM_SLIP, 0, -1, 0, 0)};
     double v[3] = {1, 2, 0};
     node = node_of(2, 2, tight, v);
     mpm_constraint_give(&node, v);
@@ -506,10 +506,10 @@ static void separate_releases_what_pulls(void)
  * needs more. */
 static void friction_slides_then_sticks(void)
 {
-    mpm_held_contact contact = contact_of(MPM_SLIP, 0, 1, 0, 0.5);
+    mpm_node_contact contact = contact_of(MPM_SLIP, 0, 1, 0, 0.5);
     contact.surface[0] = 1;
     const double fast[3] = {4, 0, 4}, slow[3] = {-2, 0, -3}; /* relative to the surface: along (3, 4), and against */
-    mpm_held_node node = node_of(3, 1, &contact, fast);
+    mpm_constrained_node node = node_of(3, 1, &contact, fast);
     share(&node, (double[]){9, 2, 9});
     assert(mpm_constraint_revise(&node, 3, fast, 1, 1e-3) && node.directions == 1);
     assert(are_close(node.push, -0.6, 0, -0.8)); /* mu J_n = 1 */
@@ -530,7 +530,7 @@ static void friction_slides_then_sticks(void)
     assert(mpm_constraint_revise(&node, 3, v, 1, 1e-3) && node.directions == 1 && are_close(node.push, -0.6, 0, -0.8));
 
     /* in a corner, the other wall bears the part of friction along its normal, and does not rub */
-    const mpm_held_contact corner[] = {contact, contact_of(MPM_SLIP, -1, 0, 0, 0)};
+    const mpm_node_contact corner[] = {contact, contact_of(MPM_SLIP, -1, 0, 0, 0)};
     node = node_of(3, 2, corner, fast);
     share(&node, (double[]){9, 2, 9});
     assert(mpm_constraint_revise(&node, 3, fast, 1, 1e-3) && are_close(node.push, 0, 0, -0.8));
@@ -551,9 +551,9 @@ static void friction_slides_then_sticks(void)
 static void oblique_contacts_push_along_their_normals(void)
 {
     const double c = 0.8, s = 0.6; /* n_0 . n_1 = 0.8 */
-    const mpm_held_contact slopes[] = {contact_of(MPM_SEPARATE, 0, 1, 0, 0), contact_of(MPM_SEPARATE, s, c, 0, 0)};
+    const mpm_node_contact slopes[] = {contact_of(MPM_SEPARATE, 0, 1, 0, 0), contact_of(MPM_SEPARATE, s, c, 0, 0)};
     const double v[3] = {-1, -1, 0}, still[3] = {0};
-    mpm_held_node node = node_of(2, 2, slopes, v);
+    mpm_constrained_node node = node_of(2, 2, slopes, v);
     assert(node.directions == 2);
     share(&node, (double[]){3 * s, 2 + 3 * c, 0});
     assert(are_close(node.contact[0].impulse, 0, 2, 0) && are_close(node.contact[1].impulse, 3 * s, 3 * c, 0));
@@ -567,8 +567,8 @@ static void oblique_contacts_push_along_their_normals(void)
 /* Two walls that stick at an edge share its friction as they may bear it. */
 static void contacts_that_stick_share_friction(void)
 {
-    const mpm_held_contact walls[] = {contact_of(MPM_SLIP, 1, 0, 0, 0.3), contact_of(MPM_SLIP, 0, 1, 0, 0.2)};
-    mpm_held_node node = node_of(3, 2, walls, (double[3]){0});
+    const mpm_node_contact walls[] = {contact_of(MPM_SLIP, 1, 0, 0, 0.3), contact_of(MPM_SLIP, 0, 1, 0, 0.2)};
+    mpm_constrained_node node = node_of(3, 2, walls, (double[3]){0});
     node.contact[0].sticks = node.contact[1].sticks = true;
     mpm_constraint_fix(&node, 3);
     share(&node, (double[]){2, 6, 0.9});
@@ -582,7 +582,7 @@ static void several_contacts_act_together(void)
     double worst = 0;
     for (int sample = 0; sample < 3000; sample++) {
         const int count = 2 + sample % 3;
-        mpm_held_contact contacts[MPM_MOST_CONTACTS] = {0}, turned[MPM_MOST_CONTACTS] = {0};
+        mpm_node_contact contacts[MPM_MOST_CONTACTS] = {0}, turned[MPM_MOST_CONTACTS] = {0};
         double v[3], w[3], other[3], left[3], surface[3];
         for (int a = 0; a < 3; a++) {
             v[a] = w[a] = other[a] = uniform(-1, 1);
@@ -616,9 +616,9 @@ static void several_contacts_act_together(void)
 /* From the middle of a step to its end: twice the impulse, less what the extrapolation has already given. */
 static void midpoint_step_is_finished(void)
 {
-    const mpm_held_contact contact = contact_of(MPM_SLIP, 0, 1, 0, 0);
+    const mpm_node_contact contact = contact_of(MPM_SLIP, 0, 1, 0, 0);
     const double before[3] = {3, -4, 0}, m = 2;
-    mpm_held_node node = node_of(2, 1, &contact, before);
+    mpm_constrained_node node = node_of(2, 1, &contact, before);
     double v[3] = {3, 4, 0}; /* 2 v - v^n with the middle v = (3, 0) */
     share(&node, (double[]){0, m * 4, 0}); /* from -4 to 0 */
     mpm_constraint_finish(&node, v, m);

@@ -119,8 +119,8 @@ typedef struct mpm_fem_solve {
     const double *body_force;
     const void *position, *v, *mass, *force; /* of the beginning of the step */
     const void *copies;
-    const mpm_held_node *held;   /* ascending; their `node` is a row */
-    const int32_t *held_first;   /* [chunks + 1] */
+    const mpm_constrained_node *constrained; /* ascending; their `node` is a row */
+    const int32_t *constrained_first; /* [chunks + 1] */
     void *w, *r, *p, *q, *x;     /* velocity, residual, direction, A p, what is added to w */
     void *blocks;                /* reals [row][MPM_FEM_BLOCK] */
     bool beside;

@@ -33,30 +33,32 @@ INLINE vec4 sum_copies(const mpm_fem_solve *solve, ptrdiff_t row)
     return sum;
 }
 
-/* The held node of a row; the held nodes ascend, and `next` follows them. */
-INLINE const mpm_held_node *held_at(const mpm_fem_solve *solve, ptrdiff_t chunk, ptrdiff_t row, int32_t *next)
+/* The constrained node of a row; the constrained nodes ascend, and `next` follows them. */
+INLINE const mpm_constrained_node *constrained_at(const mpm_fem_solve *solve, ptrdiff_t chunk, ptrdiff_t row,
+                                                  int32_t *next)
 {
-    return *next < solve->held_first[chunk + 1] && solve->held[*next].node == row ? &solve->held[(*next)++] : NULL;
+    const bool is_next = *next < solve->constrained_first[chunk + 1] && solve->constrained[*next].node == row;
+    return is_next ? &solve->constrained[(*next)++] : NULL;
 }
 
-NOINLINE void project_held(const mpm_held_node *held, real r[DIM])
+NOINLINE void project_constrained(const mpm_constrained_node *node, real r[DIM])
 {
     double wide_r[3] = {0};
     for (int a = 0; a < DIM; a++)
         wide_r[a] = (double)r[a];
-    mpm_constraint_project(held, wide_r);
+    mpm_constraint_project(node, wide_r);
     for (int a = 0; a < DIM; a++)
         r[a] = (real)wide_r[a];
 }
 
-INLINE void project(const mpm_held_node *held, real r[DIM])
+INLINE void project(const mpm_constrained_node *node, real r[DIM])
 {
-    if (held)
-        project_held(held, r);
+    if (node)
+        project_constrained(node, r);
 }
 
 /* z = S D^-1 r */
-INLINE void precondition(const mpm_fem_solve *solve, ptrdiff_t row, const mpm_held_node *held,
+INLINE void precondition(const mpm_fem_solve *solve, ptrdiff_t row, const mpm_constrained_node *node,
                          const real *r, real z[DIM])
 {
     const real *b = (const real *)solve->blocks + row * MPM_FEM_BLOCK;
@@ -68,7 +70,7 @@ INLINE void precondition(const mpm_fem_solve *solve, ptrdiff_t row, const mpm_he
     z[1] = b[3] * r[0] + b[1] * r[1] + b[5] * r[2];
     z[2] = b[4] * r[0] + b[5] * r[1] + b[2] * r[2];
 #endif
-    project(held, z);
+    project(node, z);
 }
 
 /* The inverse of D, from the block of K: xx, yy, zz, xy, xz, yz. */
@@ -114,18 +116,18 @@ void MPM_KERNEL(vectors_blocks)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 void MPM_KERNEL(vectors_guess)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);
-    int32_t next = solve->held_first[chunk];
+    int32_t next = solve->constrained_first[chunk];
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
-        const mpm_held_node *held = held_at(solve, chunk, row, &next);
+        const mpm_constrained_node *node = constrained_at(solve, chunk, row, &next);
         real *w = (real *)solve->w + row * 4;
         for (int a = 0; a < DIM && solve->factor == 0; a++)
             w[a] = ((const real *)solve->v)[row * DIM + a];
-        if (!held)
+        if (!node)
             continue;
         double given[3] = {0};
         for (int a = 0; a < DIM; a++)
             given[a] = (double)w[a];
-        mpm_constraint_give(held, given);
+        mpm_constraint_give(node, given);
         for (int a = 0; a < DIM; a++)
             w[a] = (real)given[a];
     }
@@ -148,16 +150,16 @@ INLINE void residual_of(const mpm_fem_solve *solve, ptrdiff_t row, real r[DIM])
 void MPM_KERNEL(vectors_begin)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);
-    int32_t next = solve->held_first[chunk];
+    int32_t next = solve->constrained_first[chunk];
     double sums[2] = {0};
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
-        const mpm_held_node *held = held_at(solve, chunk, row, &next);
+        const mpm_constrained_node *node = constrained_at(solve, chunk, row, &next);
         real *r = (real *)solve->r + row * 4, *p = (real *)solve->p + row * 4, *x = (real *)solve->x + row * 4, z[DIM];
         residual_of(solve, row, r);
-        for (int a = 0; a < DIM && held; a++)
-            r[a] += (real)held->push[a];
-        project(held, r);
-        precondition(solve, row, held, r, z);
+        for (int a = 0; a < DIM && node; a++)
+            r[a] += (real)node->push[a];
+        project(node, r);
+        precondition(solve, row, node, r, z);
         const double inverse = 1 / (double)((const real *)solve->mass)[row];
         for (int a = 0; a < DIM; a++) {
             p[a] = z[a];
@@ -173,17 +175,17 @@ void MPM_KERNEL(vectors_begin)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 void MPM_KERNEL(vectors_product)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);
-    int32_t next = solve->held_first[chunk];
+    int32_t next = solve->constrained_first[chunk];
     double sum = 0;
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
-        const mpm_held_node *held = held_at(solve, chunk, row, &next);
+        const mpm_constrained_node *node = constrained_at(solve, chunk, row, &next);
         const real *p = (const real *)solve->p + row * 4;
         const real inertia = (real)solve->inertia * ((const real *)solve->mass)[row];
         real *q = (real *)solve->q + row * 4;
         const vec4 copies = sum_copies(solve, row);
         for (int a = 0; a < DIM; a++)
             q[a] = inertia * p[a] - (real)solve->stiffness * copies[a];
-        project(held, q);
+        project(node, q);
         for (int a = 0; a < DIM; a++)
             sum += (double)p[a] * (double)q[a];
     }
@@ -194,11 +196,11 @@ void MPM_KERNEL(vectors_product)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 void MPM_KERNEL(vectors_advance)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);
-    int32_t next = solve->held_first[chunk];
+    int32_t next = solve->constrained_first[chunk];
     const real factor = (real)solve->factor;
     double sums[2] = {0};
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
-        const mpm_held_node *held = held_at(solve, chunk, row, &next);
+        const mpm_constrained_node *node = constrained_at(solve, chunk, row, &next);
         const real *p = (const real *)solve->p + row * 4, *q = (const real *)solve->q + row * 4;
         real *r = (real *)solve->r + row * 4, *x = (real *)solve->x + row * 4, z[DIM];
         const double inverse = 1 / (double)((const real *)solve->mass)[row];
@@ -206,7 +208,7 @@ void MPM_KERNEL(vectors_advance)(const mpm_fem_solve *solve, ptrdiff_t chunk)
             x[a] += factor * p[a];
             r[a] -= factor * q[a];
         }
-        precondition(solve, row, held, r, z);
+        precondition(solve, row, node, r, z);
         for (int a = 0; a < DIM; a++) {
             sums[0] += (double)r[a] * (double)r[a] * inverse;
             sums[1] += (double)r[a] * (double)z[a];
@@ -219,11 +221,11 @@ void MPM_KERNEL(vectors_advance)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 void MPM_KERNEL(vectors_redirect)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
     const struct rows rows = rows_of(solve, chunk);
-    int32_t next = solve->held_first[chunk];
+    int32_t next = solve->constrained_first[chunk];
     for (ptrdiff_t row = rows.first; row < rows.end; row++) {
-        const mpm_held_node *held = held_at(solve, chunk, row, &next);
+        const mpm_constrained_node *node = constrained_at(solve, chunk, row, &next);
         real *p = (real *)solve->p + row * 4, z[DIM];
-        precondition(solve, row, held, (const real *)solve->r + row * 4, z);
+        precondition(solve, row, node, (const real *)solve->r + row * 4, z);
         for (int a = 0; a < DIM; a++)
             p[a] = z[a] + (real)solve->factor * p[a];
     }
@@ -238,12 +240,12 @@ void MPM_KERNEL(vectors_add)(const mpm_fem_solve *solve, ptrdiff_t chunk)
             ((real *)solve->w)[row * 4 + a] += ((const real *)solve->x)[row * 4 + a];
 }
 
-/* The impulses of contacts, J = A w - rhs, at the held nodes: r gets them. Copies hold -K w. */
+/* The impulses of contacts, J = A w - rhs, at the constrained nodes: r gets them. Copies hold -K w. */
 void MPM_KERNEL(vectors_contact)(const mpm_fem_solve *solve, ptrdiff_t chunk)
 {
-    for (int32_t k = solve->held_first[chunk]; k < solve->held_first[chunk + 1]; k++) {
-        real *r = (real *)solve->r + (ptrdiff_t)solve->held[k].node * 4;
-        residual_of(solve, solve->held[k].node, r);
+    for (int32_t k = solve->constrained_first[chunk]; k < solve->constrained_first[chunk + 1]; k++) {
+        real *r = (real *)solve->r + (ptrdiff_t)solve->constrained[k].node * 4;
+        residual_of(solve, solve->constrained[k].node, r);
         for (int a = 0; a < DIM; a++)
             r[a] = -r[a];
     }

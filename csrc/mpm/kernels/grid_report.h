@@ -83,7 +83,7 @@ static void add_flip_impulse(const mpm_grid_pass *pass, ptrdiff_t b)
 }
 
 /* Across a mirror, the wall's impulse after a solve is the momentum that a node gains beyond gravity and forces. That
- * includes the impulse of other contacts, which held_nodes.c subtracts. */
+ * includes the impulse of other contacts, which constrained_nodes.c subtracts. */
 static void add_mirror_impulse(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;

@@ -21,11 +21,11 @@ void MPM_KERNEL(node_means_block)(const mpm_grid *grid, mpm_grid_field field, pt
 void MPM_KERNEL(node_means_fold)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t fold);
 void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
-int32_t MPM_KERNEL(held_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
-void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
-int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block,
-                                      double tolerance);
-void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+int32_t MPM_KERNEL(constrained_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
+void MPM_KERNEL(constrained_nodes_find)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t block);
+int32_t MPM_KERNEL(constrained_nodes_revise)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list,
+                                             ptrdiff_t block, double tolerance);
+void MPM_KERNEL(constrained_nodes_enter)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t block);
 void MPM_KERNEL(hold_nodes_mark)(const mpm_hold_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t block);
@@ -55,10 +55,10 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .means_fold = MPM_KERNEL(node_means_fold),
     .nodes_block = MPM_KERNEL(node_vectors_block),
     .nodes_fold = MPM_KERNEL(node_vectors_fold),
-    .held_room = MPM_KERNEL(held_nodes_room),
-    .held_find = MPM_KERNEL(held_nodes_find),
-    .held_revise = MPM_KERNEL(held_nodes_revise),
-    .held_enter = MPM_KERNEL(held_nodes_enter),
+    .constrained_room = MPM_KERNEL(constrained_nodes_room),
+    .constrained_find = MPM_KERNEL(constrained_nodes_find),
+    .constrained_revise = MPM_KERNEL(constrained_nodes_revise),
+    .constrained_enter = MPM_KERNEL(constrained_nodes_enter),
     .hold_mark = MPM_KERNEL(hold_nodes_mark),
     .heat_block = MPM_KERNEL(heat_nodes_block),
     .heat_fold = MPM_KERNEL(heat_nodes_fold),

@@ -275,10 +275,10 @@ typedef struct mpm_hold_pass {
 } mpm_hold_pass;
 
 /** The nodes at contacts: those of block b are `nodes[first[b]]` and the `count[b] - 1` after it. */
-typedef struct mpm_held {
-    mpm_held_node *nodes;
+typedef struct mpm_constrained_nodes {
+    mpm_constrained_node *nodes;
     int32_t *first, *count; /* per block */
-} mpm_held;
+} mpm_constrained_nodes;
 
 /** What a pass over the node vectors of a solve does. v is the velocity, u the trial velocity, v^ the velocity before
  *  the solve, M the mass of a node with all its images, D the preconditioner, S the projection onto the directions that
@@ -299,7 +299,7 @@ typedef enum mpm_node_operation {
 
 typedef struct mpm_node_pass {
     const mpm_grid *grid;
-    const mpm_held *held;
+    const mpm_constrained_nodes *constrained;
     mpm_node_operation operation;
     mpm_grid_field trial; /* the vector of u */
     mpm_grid_field preconditioner; /* whose fourth component is D: MPM_GRID_DIAGONAL, or MPM_GRID_GUESS for the mass */
@@ -375,13 +375,14 @@ typedef struct mpm_kernels {
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
     /** An upper bound of the nodes of a block at contacts, after MPM_GRID_FREE. */
-    int32_t (*held_room)(const mpm_grid_pass *pass, ptrdiff_t block);
-    /** Finds them; `held` has room. */
-    void (*held_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+    int32_t (*constrained_room)(const mpm_grid_pass *pass, ptrdiff_t block);
+    /** Finds them; `list` has room. */
+    void (*constrained_find)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t block);
     /** Revises the contacts after a solve. Returns how many have changed. */
-    int32_t (*held_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block, double tolerance);
+    int32_t (*constrained_revise)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t block,
+                           double tolerance);
     /** Enters the impulses of the contacts in the reports of walls and the books of colliders. */
-    void (*held_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t block);
+    void (*constrained_enter)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t block);
     /** Marks the nodes of a block that regions hold, after MPM_SHARE and its means. */
     void (*hold_mark)(const mpm_hold_pass *pass, ptrdiff_t block);
     /** Two passes of conduction, after its sweeps: over all blocks, then, where any has images, over all again. */

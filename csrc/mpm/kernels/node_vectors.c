@@ -59,17 +59,17 @@ static void put(real *node, const double in[3])
         node[a] = (real)in[a];
 }
 
-#define FOR_HELD(pass, b, held) \
-    for (mpm_held_node *held = (pass)->held->nodes + (pass)->held->first[b], *end_ = held + (pass)->held->count[b]; \
-         held < end_; held++)
+#define FOR_CONSTRAINED(pass, b, at) \
+    for (mpm_constrained_node *at = (pass)->constrained->nodes + (pass)->constrained->first[b], \
+         *end_ = at + (pass)->constrained->count[b]; at < end_; at++)
 
 static void give(const mpm_node_pass *pass, ptrdiff_t b, real *velocity)
 {
-    FOR_HELD(pass, b, held) {
+    FOR_CONSTRAINED(pass, b, at) {
         double v[3];
-        fetch(velocity + 4 * held->node, v);
-        mpm_constraint_give(held, v);
-        put(velocity + 4 * held->node, v);
+        fetch(velocity + 4 * at->node, v);
+        mpm_constraint_give(at, v);
+        put(velocity + 4 * at->node, v);
     }
 }
 
@@ -103,17 +103,17 @@ static void residual(const mpm_node_pass *pass, ptrdiff_t b, const real *impulse
         part_store(r + n, part_where(M, Mu - velocity * part_load(impulse + n)));
     }
     pass->sums[b][1] = 0.5 * block_dot(pass, b, inertia, change, NULL);
-    FOR_HELD(pass, b, held) {
+    FOR_CONSTRAINED(pass, b, at) {
         double whole[3], u[3];
-        fetch(r + 4 * held->node, whole);
-        fetch(trial + 4 * held->node, u);
+        fetch(r + 4 * at->node, whole);
+        fetch(trial + 4 * at->node, u);
         for (int a = 0; a < DIM; a++) {
-            whole[a] -= held->push[a];
-            pass->sums[b][1] -= held->push[a] * u[a];
+            whole[a] -= at->push[a];
+            pass->sums[b][1] -= at->push[a] * u[a];
         }
-        mpm_constraint_share(held, whole);
-        mpm_constraint_project(held, whole);
-        put(r + 4 * held->node, whole);
+        mpm_constraint_share(at, whole);
+        mpm_constraint_project(at, whole);
+        put(r + 4 * at->node, whole);
     }
     pass->sums[b][0] = block_dot(pass, b, r, r, guess);
     if (pass->along)
@@ -156,11 +156,11 @@ static void product(const mpm_node_pass *pass, ptrdiff_t b, const real *stiffnes
         const part M = part_mass(part_load(guess + n)), u = part_load(p + n);
         part_store(q + n, part_where(M, part_fma(M, u, part_components() * part_load(stiffness + n))));
     }
-    FOR_HELD(pass, b, held) {
+    FOR_CONSTRAINED(pass, b, at) {
         double whole[3];
-        fetch(q + 4 * held->node, whole);
-        mpm_constraint_project(held, whole);
-        put(q + 4 * held->node, whole);
+        fetch(q + 4 * at->node, whole);
+        mpm_constraint_project(at, whole);
+        put(q + 4 * at->node, whole);
     }
     pass->sums[b][0] = block_dot(pass, b, p, q, NULL);
 }
@@ -203,11 +203,11 @@ static void extrapolate(const mpm_node_pass *pass, ptrdiff_t b)
     memcpy(middle, v, 4 * MPM_BLOCK_NODES * sizeof(real));
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n++)
         v[n] = n % 4 < DIM ? (v[n] - before[n]) + v[n] : v[n];
-    FOR_HELD(pass, b, held) {
+    FOR_CONSTRAINED(pass, b, at) {
         double end[3];
-        fetch(v + 4 * held->node, end);
-        mpm_constraint_finish(held, end, (double)vector_of(pass, MPM_GRID_GUESS, b)[4 * held->node + 3]);
-        put(v + 4 * held->node, end);
+        fetch(v + 4 * at->node, end);
+        mpm_constraint_finish(at, end, (double)vector_of(pass, MPM_GRID_GUESS, b)[4 * at->node + 3]);
+        put(v + 4 * at->node, end);
     }
 }
 

@@ -32,7 +32,7 @@ static uint64_t candidates(const mpm_grid_pass *pass, ptrdiff_t b)
     return found;
 }
 
-int32_t MPM_KERNEL(held_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t b)
+int32_t MPM_KERNEL(constrained_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     return __builtin_popcountll(candidates(pass, b));
 }
@@ -44,7 +44,8 @@ static void turn(double v[3], const mpm_image_node *image)
         v[a] = image->planes >> a & 1 ? 0 : image->flips >> a & 1 ? -v[a] : v[a];
 }
 
-static void add_contact(mpm_held_node *held, mpm_held_contact contact, const mpm_image_node *image, const double v[3])
+static void add_contact(mpm_constrained_node *node, mpm_node_contact contact, const mpm_image_node *image,
+                        const double v[3])
 {
     double length2 = 0;
     if (image && image->planes && !mpm_contacts_turn(&contact, image->planes))
@@ -55,14 +56,14 @@ static void add_contact(mpm_held_node *held, mpm_held_contact contact, const mpm
         length2 += contact.normal[a] * contact.normal[a];
     for (int a = 0; a < 3 && length2 > 0; a++)
         contact.normal[a] /= sqrt(length2);
-    mpm_constraint_add(held, &contact, v);
+    mpm_constraint_add(node, &contact, v);
 }
 
 static void find_contacts(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t at[DIM], const mpm_faces *faces,
-                          const mpm_image_node *image, const double v[3], mpm_held_node *held)
+                          const mpm_image_node *image, const double v[3], mpm_constrained_node *node)
 {
     const mpm_colliders *colliders = &pass->colliders;
-    mpm_held_contact contacts[MPM_MOST_CONTACTS];
+    mpm_node_contact contacts[MPM_MOST_CONTACTS];
     double x[3] = {0};
     for (int a = 0; a < DIM; a++)
         x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
@@ -70,30 +71,30 @@ static void find_contacts(const mpm_grid_pass *pass, ptrdiff_t b, const int64_t 
                                         colliders->books + (size_t)b * colliders->count, faces, colliders->dx,
                                         contacts);
     for (int c = 0; c < found; c++)
-        add_contact(held, contacts[c], image, v);
+        add_contact(node, contacts[c], image, v);
 }
 
 /* The components that regions hold come before all contacts. */
 static void find_holds(const mpm_grid_pass *pass, ptrdiff_t b, int n, const mpm_image_node *image, const double v[3],
-                       mpm_held_node *held)
+                       mpm_constrained_node *node)
 {
     const real *holds = field_nodes(pass->grid, MPM_GRID_HOLDS, b) + 4 * n;
     for (int a = 0; a < DIM; a++) {
         if (!(holds[a] > 0))
             continue;
         const int region = (int)holds[a] - 1;
-        mpm_held_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - region};
+        mpm_node_contact contact = {.contact = MPM_SLIP, .collider = MPM_HELD_BY_REGION - region};
         contact.normal[a] = 1;
         contact.surface[a] = pass->forcing->velocity[region * DIM + a];
-        add_contact(held, contact, image, v);
+        add_contact(node, contact, image, v);
     }
 }
 
-void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b)
+void MPM_KERNEL(constrained_nodes_find)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
     const real *node = velocities_of(pass, b);
-    mpm_held_node *next = held->nodes + held->first[b];
+    mpm_constrained_node *next = list->nodes + list->first[b];
     mpm_faces faces = MPM_KERNEL(collide_faces)(&pass->colliders, pass->walls, pass->cells);
     for (uint64_t left = candidates(pass, b); left; left &= left - 1) {
         const int n = __builtin_ctzll(left);
@@ -105,7 +106,7 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
             v[a] = (double)node[4 * n + a];
             at[a] = image ? image->at[a] : at[a];
         }
-        *next = (mpm_held_node){.node = n, .rounding = mpm_constraint_rounding(REAL_IS_FLOAT)};
+        *next = (mpm_constrained_node){.node = n, .rounding = mpm_constraint_rounding(REAL_IS_FLOAT)};
         faces.held = faces_that_hold(at, pass->walls, pass->cells);
         if (pass->forcing)
             find_holds(pass, b, n, image, v, next);
@@ -116,15 +117,15 @@ void MPM_KERNEL(held_nodes_find)(const mpm_grid_pass *pass, const mpm_held *held
         mpm_constraint_fix(next, DIM);
         next++;
     }
-    held->count[b] = (int32_t)(next - held->nodes) - held->first[b];
+    list->count[b] = (int32_t)(next - list->nodes) - list->first[b];
 }
 
 /* Revises a node of a step that was solved for its middle. Its contacts are those of the end: `v`, extrapolated to
  * there, and the impulses of the whole step, halved as the friction in the solve is. What stops an impact in mid step,
  * doubled, is twice the impulse of the impact. */
-static bool revise_end(mpm_held_node *node, const double v[3], double m, double tolerance)
+static bool revise_end(mpm_constrained_node *node, const double v[3], double m, double tolerance)
 {
-    mpm_held_node end = *node;
+    mpm_constrained_node end = *node;
     double given[3] = {v[0], v[1], v[2]};
     mpm_constraint_finish(&end, given, m);
     for (int c = 0; c < end.contacts; c++)
@@ -137,12 +138,13 @@ static bool revise_end(mpm_held_node *node, const double v[3], double m, double 
     return changed;
 }
 
-int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b, double tolerance)
+int32_t MPM_KERNEL(constrained_nodes_revise)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t b,
+                                             double tolerance)
 {
     const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->field[MPM_GRID_GUESS], b);
     int32_t changed = 0;
-    for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
-        mpm_held_node *at = &held->nodes[i];
+    for (int32_t i = list->first[b]; i < list->first[b] + list->count[b]; i++) {
+        mpm_constrained_node *at = &list->nodes[i];
         double v[3] = {0};
         for (int a = 0; a < DIM; a++)
             v[a] = (double)node[4 * at->node + a];
@@ -160,15 +162,15 @@ int32_t MPM_KERNEL(held_nodes_revise)(const mpm_grid_pass *pass, const mpm_held 
 }
 
 /* An image gets its share of the impulse on the node. What it gets along the normal of a mirror is not the mirror's. */
-void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *held, ptrdiff_t b)
+void MPM_KERNEL(constrained_nodes_enter)(const mpm_grid_pass *pass, const mpm_constrained_nodes *list, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
     const real *node = velocities_of(pass, b), *guess = block_vec4s(pass->grid->field[MPM_GRID_GUESS], b);
     double *wall = pass->reports[b].impulse;
     if (pass->forcing)
         memset(pass->hold_impulses + (size_t)b * pass->loads, 0, pass->loads * sizeof *pass->hold_impulses);
-    for (int32_t i = held->first[b]; i < held->first[b] + held->count[b]; i++) {
-        const mpm_held_node *at = &held->nodes[i];
+    for (int32_t i = list->first[b]; i < list->first[b] + list->count[b]; i++) {
+        const mpm_constrained_node *at = &list->nodes[i];
         const mpm_image_node *image = image_of(pass->grid, b, at->node);
         const double share = (double)node[4 * at->node + 3] / (double)guess[4 * at->node + 3];
         int64_t own[DIM];
@@ -177,7 +179,7 @@ void MPM_KERNEL(held_nodes_enter)(const mpm_grid_pass *pass, const mpm_held *hel
         for (int a = 0; a < DIM; a++)
             x[a] = pass->colliders.lower[a] + (double)own[a] * pass->colliders.dx;
         for (int c = 0; c < at->contacts; c++) {
-            const mpm_held_contact *contact = &at->contact[c];
+            const mpm_node_contact *contact = &at->contact[c];
             const double pressure = mpm_dot3(contact->impulse, contact->normal);
             double impulse[3];
             for (int a = 0; a < 3; a++) {
