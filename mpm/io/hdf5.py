@@ -60,19 +60,7 @@ TYPES = _types()
 
 
 class File(Bytes):
-    """One file, open until `close`, or until nothing refers to it.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    FileNotFoundError, OSError
-        It cannot be opened.
-    FileFormatError
-        It is no regular file, no HDF5 of this kind, or damaged; the message does not name it.
-    """
+    """One file, as `Bytes`, with its groups and data sets."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

@@ -73,15 +73,12 @@ class Fit(NamedTuple):
         """
         shape = self.residuals.shape
         at, measured = _check.array("x", x, shape), _check.array("data", data, shape)
-        from mpm.viz.figures import axes_or_new, check_figsize
+        from mpm.viz.figures import axes_of_curves
 
-        axes = axes_or_new(ax, check_figsize(figsize, ax) or (5.6, 4.2))
+        axes = axes_of_curves(ax, figsize)
         order = np.argsort(at, kind="stable")
         axes.plot(at, measured, "o", color="0.4", label="data")
         (line,) = axes.plot(at[order], (measured + self.residuals)[order], color="#264f9c", label="fit")
-        axes.grid(color="0.92")
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)
         return cast("Line2D", line)
 

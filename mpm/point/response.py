@@ -160,15 +160,12 @@ class Response(_check.Strict):
             default if name is None else _check.choice(axis, name, (*QUANTITIES, *scalars))
             for axis, name, default in zip("xy", (x, y), self._shown, strict=True)
         ]
-        from mpm.viz.figures import axes_or_new, check_figsize
+        from mpm.viz.figures import axes_of_curves
 
-        axes = axes_or_new(ax, check_figsize(figsize, ax) or (5.6, 4.2))
+        axes = axes_of_curves(ax, figsize)
         curves = [self.history[name] if name in self.history else getattr(self, name) for name in names]
         (line,) = axes.plot(*curves, color="#264f9c")
         axes.set(**{f"{axis}label": _label(name) for axis, name in zip("xy", names, strict=True)})
-        axes.grid(color="0.92")
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
         assert line is not None
         return line  # type: ignore[no-any-return]
 

@@ -13,7 +13,7 @@ from mpm.base._check import FloatArray
 from mpm.solver.totals import UNITS, History, per_depth
 from mpm.solver.totals import columns as split
 from mpm.viz import legible
-from mpm.viz.figures import axes_or_new, check_figsize, new_axes
+from mpm.viz.figures import axes_or_new, check_figsize, new_axes, rule
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -310,9 +310,7 @@ def _draw(
         axes.text(0.5, 0.5, "no records", transform=axes.transAxes, ha="center", color="0.5")
     what = _common(list(columns)).replace("_", " ")
     axes.set(xlabel=label_of_time, xmargin=0, ylabel=f"{what} [{unit}]".strip() if unit != "1" else what)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    rule(axes)
     legible.text(axes, size)
     legible.numbers(axes, size)
     legible.legend(axes, size)

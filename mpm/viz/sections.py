@@ -11,7 +11,7 @@ from mpm.base._check import FloatArray
 from mpm.solver.source import Source
 from mpm.viz import color as _color
 from mpm.viz import legible
-from mpm.viz.figures import axes_or_new, check_figsize, check_picture, color_bar, draw_colliders, scale
+from mpm.viz.figures import axes_or_new, check_figsize, check_picture, color_bar, draw_colliders, rule, scale
 from mpm.viz.sampled import on_lattice
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ def _line(
         axes.set_ylim(*ends)
     axes.set(xlabel=f"{'xyz'[axis]} [m]", ylabel=_color.label(sim, name), xmargin=0)
     axes.set_xlim(places[0], places[-1])
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
+    rule(axes)
     return line
 
 
