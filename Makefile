@@ -14,6 +14,9 @@ SPREAD := -n auto --dist worksteal
 BUILD := $(PY) setup.py -q build_ext --inplace
 SANITIZED := MPM_SANITIZE=address,undefined $(PY) setup.py -q build --build-base build/asan
 QUICK := not slow and not notebook
+# Without compiled files every worker of pytest rewrites all tests anew, for nine seconds, and every process that a test
+# starts compiles the package.
+unexport PYTHONDONTWRITEBYTECODE
 VIEWER := viewer viewer_compare viewer_frames viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
@@ -125,7 +128,7 @@ wheel: $(VENV)/installed-build
 # `make docs` uses the executed notebooks.
 notebooks: $(VENV)/installed-test
 	$(BUILD)
-	MPM_EXECUTED=$(CURDIR)/build/notebooks $(PYTEST) -m notebook $(ARGS)
+	MPM_EXECUTED=$(CURDIR)/build/notebooks $(PYTEST) -m notebook tests/test_notebooks.py $(ARGS)
 
 docs: $(VENV)/installed-docs
 	$(BUILD)
