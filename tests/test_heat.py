@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import itertools
 import math
+import signal
 
 import numpy as np
 import pytest
@@ -422,3 +423,77 @@ def test_a_face_of_given_temperature_heats_the_same_beside_images(dim, across):
     assert np.abs(one - two).max() < 1e-9  # measured 6e-13
     assert abs(heat_two / heat_one - 1) < 1e-12  # measured 1e-14
     assert one.max() > BASE + 10
+
+
+def test_the_sub_steps_of_a_step_are_bounded():
+    """By a limit of the time step of its own, which automatic steps keep and fixed ones are compared with."""
+    bound = 200 / 8**2 / 1e7
+    with pytest.raises(mpm.InstabilityError, match="set by the sub-steps of conduction"):
+        mpm.Simulation(scene_of(conductor(1e7)), dx=1 / 8, dt=1.01 * bound).step()
+    for options in ({}, {"integrator": "implicit-euler"}):
+        sim = mpm.Simulation(scene_of(conductor(1e7)), dx=1 / 8, **options)
+        limit = sim.stable_dt()
+        assert (limit.limit, limit.particle) == ("conduction", None)
+        assert limit.dt == pytest.approx(bound, rel=1e-12) and "sub-steps of heat" in repr(mpm.doctor(sim))
+        sim.step()
+        assert 0.5 * bound < sim.time < bound
+
+
+def state(sim):
+    """Of a copy, which has no views of fields."""
+    sim = copy.deepcopy(sim)
+    fields = [np.asarray(sim.particles[name]).tobytes() for name in sim.particles.fields]
+    return [sim.time, *fields]
+
+
+def test_a_signal_stops_a_run_between_sub_steps():
+    """Of a step that would take for ever; it has written nothing."""
+    sim = mpm.Simulation(scene_of(conductor(1e9, E=1e4)), dx=1 / 8, dt=1e-2, allow_unstable=True)
+    sim.particles.temperature[0] = 400.0
+    before = state(sim)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sim.step()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, usual)
+    assert state(sim) == before
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"transfer": "flip", "flip_ratio": 0.9}, {"integrator": "implicit-euler"}]
+)
+@pytest.mark.parametrize(("dim", "k"), [(2, 1.0), (3, 40.0)])
+def test_a_step_that_leaves_no_heat_is_refused(dim, k, options):
+    """In any of its sub-steps, and then it has written nothing, whatever it has done before."""
+    thermal = mpm.Thermal(k, 1.0, 300.0, 1e-3, taylor_quinney=0.0, melting=mpm.Melting(100.0, 5.0))
+    walls = {"y-": mpm.Wall("separate", flux=-3e5)}
+    sim, same = (hot(walls, dim, thermal, **options) for _ in range(2))
+    with pytest.raises(
+        mpm.InstabilityError, match=r"temperatures that are not positive.*make the flux"
+    ) as caught:
+        sim.step(1000)
+    assert 0 < caught.value.step < 999
+    place = np.asarray(sim.particles.x)[caught.value.rows, dim - 1]
+    assert k > 1 or place.max() < 2 / 16  # at the floor, unless sub-steps have evened out the whole body
+    same.step(caught.value.step)
+    assert state(sim) == state(same)
+
+
+def test_gradients_that_are_too_large_are_refused_and_may_be_corrected():
+    sim, same = (hot(thermal=mpm.Thermal(2.0, 1.0, 400.0)) for _ in range(2))
+    sim.particles.temperature_gradient[5] = (1e7, 0.0)
+    with pytest.raises(
+        mpm.InstabilityError, match=r"not positive.*not taken: look at the temperature and the"
+    ) as caught:
+        sim.step(30)
+    sim.particles.temperature_gradient[5] = 0.0
+    sim.step(30 - caught.value.step)
+    same.step(30)
+    assert bits(sim) == bits(same)

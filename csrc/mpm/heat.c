@@ -4,14 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "contact/rules.h"
 #include "mpm/sweeps.h"
+#include "run/march.h"
 
 /* In units of h^2/alpha: in sub-steps up to BOUND, a particle takes at most all of the nodes' values (kernels/heat.c).
  * They are stable for any arrangement of particles (those of one cluster up to 0.5, of lattices to 0.8). It pays to
  * wait until DUE has passed. */
 static const double BOUND = 1.0 / 5, DUE = 0.02;
-enum { MOST_SUB_STEPS = 1 << 20 };
+/* Of a step, in the bound of the time step: with so many, the rest of the step costs next to nothing, so that longer
+ * steps would be no faster. */
+static const double MOST_SUB_STEPS = 1000;
 
 enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS }; /* HEATED with books of dissipation */
 static const char *const names[FIELDS] = {"temperature", "temperature_gradient", "thermal_stretch",
@@ -140,6 +144,7 @@ static mpm_heat_arguments arguments_of(const mpm_simulation *simulation, double 
         .stretch = column_of(simulation, STRETCH),
         .liquid = column_of(simulation, LIQUID),
         .heated = simulation->settings.dissipation ? column_of(simulation, HEATED) : -1,
+        .kept = simulation->heat.kept,
         .dt = dt,
     };
 }
@@ -154,58 +159,165 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
         for (int side = 0; side < 2; side++)
             joins |= heat->walls[2 * axis + side].kind == MPM_HEAT_TEMPERATURE;
     }
-    const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins && stage != MPM_HEAT_AREAS,
+    const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins && stage != MPM_HEAT_STAGE_AREAS,
                                 .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
 }
 
-/* The number of equal sub-steps for a time that has passed. */
-static int sub_steps(double time, double diffusivity, double dx)
-{
-    const double wanted = ceil(time * diffusivity / (BOUND * dx * dx) - 1e-9);
-    return wanted > 1 ? (int)fmin(wanted, MOST_SUB_STEPS) : 1; /* 1 for NaN */
-}
-
-void mpm_heat_conduct(mpm_simulation *simulation, double dt)
+/* Makes room for what the sweeps keep. */
+static mpm_status reserve_kept(mpm_simulation *simulation)
 {
     struct heat *heat = &simulation->heat;
+    const mpm_particles *particles = &simulation->particles;
+    mpm_device *device = &simulation->backend->device;
+    if (heat->kept_tiles >= particles->tiles)
+        return MPM_OK;
+    const size_t reals = (size_t)(MPM_HEAT_REALS(particles->dim) * particles->lanes);
+    void *fresh = mpm_device_new(device, (size_t)particles->tiles, reals * particles->real_size);
+    if (!fresh)
+        return MPM_OUT_OF_MEMORY;
+    mpm_device_free(device, heat->kept);
+    heat->kept = fresh;
+    heat->kept_tiles = particles->tiles;
+    return MPM_OK;
+}
+
+void mpm_heat_end(mpm_simulation *simulation)
+{
+    mpm_device_free(&simulation->backend->device, simulation->heat.kept);
+    mpm_memory_free(&simulation->run.allocator, simulation->heat.materials);
+}
+
+/* Calls `sweep` of the kernels. */
+static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, double dt)
+{
+    mpm_heat_arguments arguments = arguments_of(simulation, dt);
+    arguments.sweep = which;
+    return mpm_sweeps_heat(simulation, &arguments);
+}
+
+/* The number of equal sub-steps for a time that has passed. */
+static double sub_steps(double time, double diffusivity, double dx)
+{
+    const double wanted = ceil(time * diffusivity / (BOUND * dx * dx) - 1e-9);
+    return wanted > 1 ? wanted : 1; /* 1 for NaN */
+}
+
+double mpm_heat_bound(const mpm_simulation *simulation)
+{
     const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
-    const bool flux = heat->has_flux;
-    if (!simulation->settings.heat || (!(most > 0) && !flux && !heat->expands && !heat->heats))
-        return;
-    heat->pending += dt;
-    if (!heat->heats && heat->pending * most < DUE * h * h * (1 - 1e-9))
-        return;
+    return most > 0 ? MOST_SUB_STEPS * BOUND * h * h / most : INFINITY;
+}
+
+/* Notes the particles that a conduction has left with temperatures out of range. */
+static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
+{
+    const mpm_particles *particles = &simulation->particles;
+    uint8_t *flags = mpm_memory_new(&simulation->run.allocator, (size_t)particles->count, 1);
+    if (!flags)
+        return MPM_OUT_OF_MEMORY;
+    const int column = column_of(simulation, TEMPERATURE);
+    const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
+    double least = INFINITY;
+    for (size_t g = 0; g < mapped.group_count; g++) {
+        const mpm_group *group = &mapped.groups[g];
+        const bool conducts = simulation->heat.materials[group->material].specific_heat > 0 &&
+                              !mpm_material_law(&simulation->materials[group->material])->rigid;
+        const size_t first = (size_t)group->first_tile * (size_t)mapped.lanes;
+        for (size_t slot = first; conducts && slot < first + (size_t)(group->tiles * mapped.lanes); slot++) {
+            const double T = mpm_real_at(mapped.column[column], slot, mapped.real_size);
+            const double mass = mpm_real_at(mapped.column[MPM_COLUMN_MASS], slot, mapped.real_size);
+            if (mapped.row[slot] < 0 || !(mass > 0) || (T > 0 && isfinite(T)))
+                continue;
+            flags[mapped.row[slot]] = 1;
+            least = fmin(least, T);
+        }
+    }
+    mpm_particles_unmap(particles, 0, particles->columns);
+    mpm_error *error = &simulation->run.error;
+    mpm_error_note(error, MPM_UNSTABLE, MPM_TEMPERATURE_LEFT_RANGE, dt);
+    mpm_error_add_rows(error, flags, particles->count, 1);
+    mpm_memory_free(&simulation->run.allocator, flags);
+    error->value[0] = least;
+    error->kind = simulation->heat.has_flux;
+    return MPM_OK;
+}
+
+/* The sub-steps for the time that has passed; adds up what comes through the walls. */
+static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *step, double time, mpm_reason *reason)
+{
+    struct heat *heat = &simulation->heat;
     mpm_heat_pass described = {.grid = &simulation->grid, .wall_heat = simulation->reports.wall_heat};
     memcpy(described.walls, heat->walls, sizeof described.walls);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         described.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
-    mpm_heat_arguments arguments = arguments_of(simulation, 0);
-    if (flux) {
-        mpm_sweeps_heat(simulation, MPM_HEAT_AREA, &arguments);
-        pass(simulation, &described, MPM_HEAT_AREAS);
-    }
-    for (int left = 0, first = true; first || left > 0; left--, first = false) {
-        const mpm_measure measure = mpm_sweeps_heat(simulation, MPM_HEAT, &arguments);
-        if (first) {
-            left = sub_steps(heat->pending, measure.diffusivity, h);
-            described.dt = arguments.dt = heat->pending / left;
+    const double found = sweep(simulation, MPM_HEAT_BEGIN, 0).diffusivity;
+    const double count = sub_steps(time, found, simulation->settings.dx), dt = time / count;
+    described.dt = dt;
+    for (double done = 1; done <= count; done++) {
+        pass(simulation, &described, MPM_HEAT_STAGE_MEANS);
+        if (heat->has_flux && done == 1) { /* not before: all sweeps share one set of copies */
+            sweep(simulation, MPM_HEAT_AREAS, dt);
+            pass(simulation, &described, MPM_HEAT_STAGE_AREAS);
         }
-        pass(simulation, &described, MPM_HEAT_MEANS);
-        mpm_sweeps_heat(simulation, MPM_HEAT_FLOW, &arguments);
-        pass(simulation, &described, MPM_HEAT_CHANGES);
-        heat->wall_heat += mpm_sweeps_wall_heat(simulation);
-        mpm_sweeps_heat(simulation, MPM_HEAT_BACK, &arguments);
+        sweep(simulation, MPM_HEAT_FLOW, dt);
+        pass(simulation, &described, MPM_HEAT_STAGE_CHANGES);
+        heat->coming.wall_heat += mpm_sweeps_wall_heat(simulation);
+        if (sweep(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, dt).out_of_range) {
+            *reason = MPM_TEMPERATURE_LEFT_RANGE;
+            return note_out_of_range(simulation, step->dt);
+        }
+        const mpm_status status = done < count ? mpm_march_poll(&simulation->run, step->goal) : MPM_OK;
+        if (status)
+            return status;
     }
-    heat->pending = 0;
+    return MPM_OK;
+}
+
+mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mpm_reason *reason)
+{
+    struct heat *heat = &simulation->heat;
+    const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
+    heat->coming = (struct conduction){.pending = heat->pending};
+    if (!simulation->settings.heat || (!(most > 0) && !heat->has_flux && !heat->expands && !heat->heats))
+        return MPM_OK;
+    const double time = heat->pending + step->dt;
+    heat->coming.pending = time;
+    if (!heat->heats && time * most < DUE * h * h * (1 - 1e-9))
+        return MPM_OK;
+    mpm_status status = reserve_kept(simulation);
+    if (status)
+        return status;
+    heat->coming.pending = 0;
+    heat->coming.conducts = true;
+    status = take_sub_steps(simulation, step, time, reason);
+    if (status || *reason != MPM_NO_REASON)
+        mpm_heat_undo(simulation);
+    return status;
+}
+
+void mpm_heat_undo(mpm_simulation *simulation)
+{
+    if (simulation->heat.coming.conducts)
+        sweep(simulation, MPM_HEAT_RESTORE, 0);
+    simulation->heat.coming = (struct conduction){.pending = simulation->heat.pending};
+}
+
+void mpm_heat_commit(mpm_simulation *simulation)
+{
+    struct heat *heat = &simulation->heat;
+    heat->pending = heat->coming.pending;
+    heat->wall_heat += heat->coming.wall_heat;
+    if (!heat->coming.conducts)
+        return;
+    if (heat->expands)
+        sweep(simulation, MPM_HEAT_EXPAND, 0);
     for (int which = 0; which < field_count(simulation); which++)
         mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, names[which]));
 }
 
 void mpm_heat_measure(mpm_simulation *simulation)
 {
-    if (!simulation->settings.heat)
-        return;
-    const mpm_heat_arguments arguments = arguments_of(simulation, 0);
-    simulation->heat.total = mpm_sweeps_heat(simulation, MPM_HEAT_SUM, &arguments).heat;
+    if (simulation->settings.heat)
+        simulation->heat.total = sweep(simulation, MPM_HEAT_SUM, 0).heat;
 }

@@ -17,9 +17,24 @@ mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_hea
 /* The temperature of new particles of a material, among their initial values. */
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS]);
 
-/* Conducts for the step of size dt and what has been put off before, if that is due. Needs the pool, and the bins of
- * the step; uses the copies of the velocity, which have been summed. */
-void mpm_heat_conduct(mpm_simulation *simulation, double dt);
+/* The longest step that conducts within a number of sub-steps for which a run need not wait [s]; infinite without
+ * conduction. */
+double mpm_heat_bound(const mpm_simulation *simulation);
+
+/* Conducts for the step and what has been put off before, if that is due, as the last part of an attempt. Sets a reason
+ * if temperatures leave their range, whose particles the run's error then has. Needs the pool, and the bins of the
+ * step; uses the copies of the velocity, which have been summed. Errors: MPM_OUT_OF_MEMORY; MPM_INTERRUPTED between two
+ * sub-steps. On error, and with a reason, nothing has changed. */
+mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mpm_reason *reason);
+
+/* Restores what it was before, as long as no particle has been binned. */
+void mpm_heat_undo(mpm_simulation *simulation);
+
+/* Enters it in the books, and expands the material. */
+void mpm_heat_commit(mpm_simulation *simulation);
+
+/* Releases the memory of heat. */
+void mpm_heat_end(mpm_simulation *simulation);
 
 /* Measures the heat of the present state. Needs the pool. */
 void mpm_heat_measure(mpm_simulation *simulation);

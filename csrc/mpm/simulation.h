@@ -64,8 +64,10 @@ enum {
     MPM_GRID_NOT_FINITE = MPM_REASONS, /* node velocities overflowed; `name` and the rows: MPM_RESPONSE_NOT_FINITE */
     MPM_MOVES_TOO_FAR,                 /* a node would move a cell or more in one step */
     MPM_WOULD_INVERT,                  /* a particle's strain increment would turn it inside out */
-    MPM_BODY_TOO_LONG                  /* a rigid body has at least half the length of a periodic axis: `kind` is its
+    MPM_BODY_TOO_LONG,                 /* a rigid body has at least half the length of a periodic axis: `kind` is its
                                         * material */
+    MPM_TEMPERATURE_LEFT_RANGE         /* conduction gives the rows temperatures that are not positive or overflow;
+                                        * value[0] is the least [K], `kind`: 1 if there is a flux through a face */
 };
 
 /** Counters of the run's health. */

@@ -56,6 +56,12 @@ struct waiting {
     bool lacks_volumes; /* some have a volume of 0 */
 };
 
+/* What a conduction has found, before its step is committed. */
+struct conduction {
+    bool conducts;
+    double pending, wall_heat;
+};
+
 /* Conduction of heat (heat.c). */
 struct heat {
     mpm_thermal *materials; /* per material */
@@ -65,6 +71,9 @@ struct heat {
     bool expands, heats;    /* a material does; what a law dissipates heats it */
     double pending;         /* time that has passed since the last conduction [s] */
     double wall_heat;       /* from the walls since the last record [J] */
+    struct conduction coming;
+    void *kept;             /* scratch of a conduction (kernels/heat.h), in memory of the device */
+    ptrdiff_t kept_tiles;   /* its room */
     double total;           /* sum m c T [J] of the state that was measured last */
 };
 

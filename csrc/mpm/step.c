@@ -83,6 +83,18 @@ static mpm_status check(mpm_simulation *simulation, double dt, mpm_reason *reaso
     return MPM_OK;
 }
 
+/* What may still fail: conduction, and a binning before the gather. */
+static mpm_status prepare_gather(mpm_simulation *simulation, const mpm_step *step, mpm_reason *reason)
+{
+    mpm_status status = mpm_heat_conduct(simulation, step, reason);
+    if (status || *reason != MPM_NO_REASON)
+        return status;
+    status = mpm_rebin_mid_step(simulation, simulation->stage.travel);
+    if (status)
+        mpm_heat_undo(simulation);
+    return status;
+}
+
 mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
     mpm_simulation *simulation = self;
@@ -98,13 +110,13 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
     *reason = MPM_NOT_CONVERGED;
     if (!status && (status = check(simulation, step->dt, reason)))
         return status;
-    return *reason == MPM_NO_REASON ? mpm_rebin_mid_step(simulation, simulation->stage.travel) : MPM_OK;
+    return *reason == MPM_NO_REASON ? prepare_gather(simulation, step, reason) : MPM_OK;
 }
 
 bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
 {
     (void)self, (void)step;
-    return reason != MPM_BODY_TOO_LONG;
+    return reason != MPM_BODY_TOO_LONG && reason != MPM_TEMPERATURE_LEFT_RANGE;
 }
 
 mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
@@ -112,6 +124,8 @@ mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
     mpm_simulation *simulation = self;
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
+    if (reason == MPM_TEMPERATURE_LEFT_RANGE) /* has been noted */
+        return MPM_UNSTABLE;
     const mpm_status status = mpm_refusal_report(simulation, reason, &simulation->stage.report, step->dt);
     if (reason == MPM_BODY_TOO_LONG)
         simulation->run.error.kind = mpm_rigid_too_long(simulation);
@@ -172,7 +186,7 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
     mpm_loading_measure(simulation, step->dt);
-    mpm_heat_conduct(simulation, step->dt);
+    mpm_heat_commit(simulation);
     const mpm_measure measure = gather(simulation, step);
     mpm_march_tick(&simulation->run, step);
     simulation->approach = simulation->stage.report.approach;

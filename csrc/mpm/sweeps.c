@@ -152,7 +152,7 @@ static const mpm_member of_measures[] = {
 static const mpm_member of_dry_runs[] = {OF(advection_speed, MOST), OF(least_det, LEAST)};
 static const mpm_member of_body_forces[] = {OF(force, SUM)};
 static const mpm_member of_solves[] = {OF(elastic, SUM)};
-static const mpm_member of_heat[] = {OF(heat, SUM), OF(diffusivity, MOST)};
+static const mpm_member of_heat[] = {OF(heat, SUM), OF(diffusivity, MOST), OF(out_of_range, COUNT)};
 #undef OF
 
 /* What the last sweep has measured. */
@@ -271,9 +271,9 @@ double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, con
     return reduce_measures(simulation, of_solves, COUNT_OF(of_solves)).elastic;
 }
 
-mpm_measure mpm_sweeps_heat(mpm_simulation *simulation, mpm_operation operation, const mpm_heat_arguments *arguments)
+mpm_measure mpm_sweeps_heat(mpm_simulation *simulation, const mpm_heat_arguments *arguments)
 {
-    sweep(simulation, operation, (mpm_arguments){.heat = *arguments});
+    sweep(simulation, MPM_HEAT, (mpm_arguments){.heat = *arguments});
     return reduce_measures(simulation, of_heat, COUNT_OF(of_heat));
 }
 

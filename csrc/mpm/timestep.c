@@ -7,6 +7,7 @@
  *     wave          dt c/h <= 1
  *     motion        dt |v_a| <= h and dt |grad v| <= 1
  *     acceleration  dt^2 |g| <= h
+ *     conduction    dt alpha <= 200 h^2, a thousand sub-steps (heat.c)
  *
  * The first two are bounds of the explicit method. Implicit steps have the others alone.
  *
@@ -18,6 +19,7 @@
 #include <math.h>
 
 #include "mpm/describe.h"
+#include "mpm/heat.h"
 #include "mpm/state.h"
 #include "run/march.h"
 
@@ -55,6 +57,7 @@ static mpm_stable_dt bound_of(const mpm_simulation *simulation)
     tighten(&bound, h / most->speed, MPM_LIMIT_MOTION);
     tighten(&bound, 1 / sqrt(most->gradient2), MPM_LIMIT_MOTION);
     tighten(&bound, sqrt(h / gravity_size(&simulation->settings)), MPM_LIMIT_ACCELERATION);
+    tighten(&bound, mpm_heat_bound(simulation), MPM_LIMIT_CONDUCTION);
     return bound;
 }
 

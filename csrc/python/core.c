@@ -356,7 +356,8 @@ static PyObject *stable_dt(PyObject *self, PyObject *unused)
     (void)unused;
     static const char *const names[MPM_LIMIT_COUNT] = {
         [MPM_LIMIT_NONE] = "none", [MPM_LIMIT_ISOLATED] = "isolated", [MPM_LIMIT_VISCOSITY] = "viscosity",
-        [MPM_LIMIT_WAVE] = "wave", [MPM_LIMIT_MOTION] = "motion", [MPM_LIMIT_ACCELERATION] = "acceleration"};
+        [MPM_LIMIT_WAVE] = "wave", [MPM_LIMIT_MOTION] = "motion", [MPM_LIMIT_ACCELERATION] = "acceleration",
+        [MPM_LIMIT_CONDUCTION] = "conduction"};
     mpm_stable_dt bound;
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)

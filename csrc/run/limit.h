@@ -13,6 +13,7 @@ typedef enum mpm_limit {
     MPM_LIMIT_WAVE,         /* a wave crossing a cell */
     MPM_LIMIT_MOTION,       /* a particle crossing a cell, or |grad v| dt reaching 1 */
     MPM_LIMIT_ACCELERATION, /* gravity moving a resting particle by a cell */
+    MPM_LIMIT_CONDUCTION,   /* the sub-steps of heat in a step */
     MPM_LIMIT_COUNT
 } mpm_limit;
 

@@ -291,6 +291,13 @@ def text(name: str, value: object) -> str:
     return str(value)  # of kinds of str, as NumPy's, whose repr is another
 
 
+def mapping(tree: object, what: str) -> dict[str, Any]:
+    """A copy of a dict, which a file has."""
+    if not isinstance(tree, dict):
+        raise wrong_type(what, tree, "a mapping")
+    return dict(tree)
+
+
 def title(name: str, value: object) -> str:
     """A printable name, in one line: it appears in files and in names of columns."""
     checked = text(name, value)

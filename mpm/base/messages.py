@@ -48,6 +48,7 @@ LIMITS = (  # in the order of mpm_limit
     "the wave speed",
     "motion",
     "the acceleration of gravity",
+    "the sub-steps of conduction (mpm.Thermal)",
 )
 
 
@@ -252,6 +253,15 @@ def body_too_long(t: Error) -> str:
     )
 
 
+def temperature_left_range(t: Error) -> str:
+    what = "that are not positive" if t.values[0] <= 0 else "that overflow"
+    flux = "make the flux of the walls smaller, or give them a temperature instead; " if t.number else ""
+    return (
+        f"conduction would give {t.total} particle(s) temperatures {what}, the least {t.values[0]:.4g} K; "
+        f"{NOT_TAKEN}: {flux}look at the temperature and the temperature_gradient that were written"
+    )
+
+
 # ---- smoothed particle hydrodynamics --------------------------------------------------------------------------------
 
 
@@ -322,6 +332,7 @@ WORDS: dict[str, Callable[[Error], str]] = {
         *(response_not_finite, left_domain),
         *(written_not_finite, written_inverted, written_outside, written_not_state, written_together),
         *(grid_not_finite, grid_moves_too_far, particle_would_invert, body_too_long),
+        temperature_left_range,
         *(forces_not_finite, particle_moves_too_far),
         *(nodes_not_finite, node_moves_too_far, element_would_invert, element_would_stiffen),
         *(element_out_of_range, nodes_outside),

@@ -21,10 +21,11 @@ import numpy.typing as npt
 
 from mpm import joints, materials, motion, shapes
 from mpm.base import _check
+from mpm.base._check import mapping as mapping
 from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
-from mpm.materials.thermal import Melting, Thermal
+from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying
 from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
@@ -217,9 +218,7 @@ class Writer:
         | Wall
         | materials.Material
         | hardening.Hardening
-        | joints.Joint
-        | Melting
-        | Thermal,
+        | joints.Joint,
     ) -> Tree:
         """A dataclass, field by field."""
         named = dataclasses.fields(thing)  # type: ignore[arg-type]
@@ -241,8 +240,8 @@ class Writer:
         if isinstance(part, hardening.Hardening):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
-        if isinstance(part, (Melting, Thermal)):
-            return self.fields(part)
+        if isinstance(part, Thermal):
+            return part._described()
         if isinstance(part, joints.Joint):
             return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
         return self.motion(part) if isinstance(part, motion.Motion) else self.value(part)
@@ -430,11 +429,7 @@ class Reader:
         return material
 
     def thermal(self, tree: object) -> Thermal | None:
-        if tree is None:
-            return None
-        given = mapping(tree, "thermal")
-        melting = given.pop("melting", None)
-        return Thermal(**given, melting=None if melting is None else Melting(**mapping(melting, "melting")))
+        return None if tree is None else Thermal._restored(tree)
 
     def hardening(self, tree: object) -> Any:
         """A number, what varies, or a kind of hardening."""
@@ -464,13 +459,6 @@ class Reader:
         if value is None or isinstance(value, (bool, str, int, float)):
             return value
         raise TypeError(f"{_check.shown(value)} is not a value")
-
-
-def mapping(tree: object, what: str) -> Tree:
-    """A copy of a dict."""
-    if not isinstance(tree, dict):
-        raise _check.wrong_type(what, tree, "a mapping")
-    return dict(tree)
 
 
 def listing(tree: object, what: str) -> list[Any]:

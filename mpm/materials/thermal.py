@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from mpm.base import _check
 
 __all__ = ["Melting", "Thermal"]
+
+
+def _set(thing: Melting | Thermal, **checked: float | None) -> None:
+    """Give a frozen object the checked values of its fields."""
+    for name, value in checked.items():
+        object.__setattr__(thing, name, value)
+
+
+def _positive(name: str, value: object, unit: str) -> float:
+    return _check.number(name, value, low=0, low_open=True, unit=unit)
+
+
+def _conductivity(value: object) -> float:
+    return _check.number("conductivity", value, low=0, unit="W/(m K)")
+
+
+def _capacity(value: object) -> float:
+    return _positive("specific_heat", value, "J/(kg K)")
 
 
 @_check.strict_options
@@ -39,15 +58,13 @@ class Melting:
     specific_heat: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "temperature", _check.temperature(self.temperature))
-        for name, unit in (("latent_heat", "J/kg"), ("specific_heat", "J/(kg K)")):
-            given = getattr(self, name)
-            if given is not None or name != "specific_heat":
-                value = _check.number(name, given, low=0, low_open=True, unit=unit)
-                object.__setattr__(self, name, value)
-        if self.conductivity is not None:
-            value = _check.number("conductivity", self.conductivity, low=0, unit="W/(m K)")
-            object.__setattr__(self, "conductivity", value)
+        _set(
+            self,
+            temperature=_check.temperature(self.temperature),
+            latent_heat=_positive("latent_heat", self.latent_heat, "J/kg"),
+            conductivity=None if self.conductivity is None else _conductivity(self.conductivity),
+            specific_heat=None if self.specific_heat is None else _capacity(self.specific_heat),
+        )
 
 
 @_check.strict_options
@@ -87,11 +104,13 @@ class Thermal:
 
     Notes
     -----
-    Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c), so it
-    does not limit the time step. It waits until 0.02 dx²/α has passed since the last conduction, so temperatures and
-    expansion lag the clock by less than that. The errors are of second order in dx. Dissipated energy heats the
-    material in the next step, and then every step conducts: besides the heat from walls, ``history["heat"]`` gains
-    `taylor_quinney` times the sum of the columns of the dissipation of the step before.
+    Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c). The time
+    step is limited to a thousand of them, 200 dx²/α (`stable_dt` calls this limit ``"conduction"``). A step that would
+    give a particle a temperature that is not positive raises, and is not taken. Conduction waits until 0.02 dx²/α has
+    passed since the last conduction, so temperatures and expansion lag the clock by less than that. The errors are of
+    second order in dx. Dissipated energy heats the material in the next step, and then every step conducts: besides the
+    heat from walls, ``history["heat"]`` gains `taylor_quinney` times the sum of the columns of the dissipation of the
+    step before.
 
     References
     ----------
@@ -113,21 +132,19 @@ class Thermal:
     melting: Melting | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "conductivity", _check.number("conductivity", self.conductivity, low=0, unit="W/(m K)")
+        _set(
+            self,
+            conductivity=_conductivity(self.conductivity),
+            specific_heat=_capacity(self.specific_heat),
+            temperature=_check.temperature(self.temperature),
+            expansion=_check.number("expansion", self.expansion, low=0, unit="1/K"),
+            taylor_quinney=_check.number("taylor_quinney", self.taylor_quinney, low=0, high=1),
         )
-        value = _check.number("specific_heat", self.specific_heat, low=0, low_open=True, unit="J/(kg K)")
-        object.__setattr__(self, "specific_heat", value)
-        object.__setattr__(self, "temperature", _check.temperature(self.temperature))
-        share = _check.number("taylor_quinney", self.taylor_quinney, low=0, high=1)
-        expansion = _check.number("expansion", self.expansion, low=0, unit="1/K")
-        if expansion * self.temperature >= 1:
+        if self.expansion * self.temperature >= 1:
             raise ValueError(
-                f"expansion = {expansion:g}: must be < {1 / self.temperature:g} [1/K], 1/temperature: the body would "
-                "shrink to nothing at 0 K"
+                f"expansion = {self.expansion:g}: must be < {1 / self.temperature:g} [1/K], 1/temperature: the body "
+                "would shrink to nothing at 0 K"
             )
-        object.__setattr__(self, "taylor_quinney", share)
-        object.__setattr__(self, "expansion", expansion)
         if self.melting is not None and not isinstance(self.melting, Melting):
             raise _check.wrong_type("melting", self.melting, "an mpm.Melting or None")
 
@@ -138,6 +155,19 @@ class Thermal:
             return 0.0, 0.0, 0.0, 0.0
         k = self.conductivity if one.conductivity is None else one.conductivity
         return one.temperature, one.latent_heat, k, one.specific_heat or self.specific_heat
+
+    def _described(self) -> dict[str, Any]:
+        """What files keep."""
+        return asdict(self)
+
+    @classmethod
+    def _restored(cls, tree: object) -> Thermal:
+        """The one that a file describes; raises TypeError, ValueError where it is damaged."""
+        given = _check.mapping(tree, "thermal")
+        melting = given.pop("melting", None)
+        return cls(
+            **given, melting=None if melting is None else Melting(**_check.mapping(melting, "melting"))
+        )
 
     def diffusivity(self, density: float) -> float:
         """The thermal diffusivity α = k/(ρ c) [m²/s].

@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -16,7 +16,7 @@ from mpm import _core
 from mpm.base import _check, fieldtable
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, registry
-from mpm.materials.thermal import Melting, Thermal
+from mpm.materials.thermal import Thermal
 
 __all__ = ["HistoryField", "UserLaw"]
 
@@ -430,7 +430,7 @@ class UserLaw(_Flowing):
             "J_range": list(self.J_range),
             "reference": self.reference,
             "kinked": self.kinked,
-            **({"thermal": asdict(self.thermal)} if self.thermal else {}),
+            **({"thermal": self.thermal._described()} if self.thermal else {}),
         }
 
     @classmethod
@@ -450,13 +450,8 @@ class UserLaw(_Flowing):
             J_range=tree["J_range"],
             reference=tree["reference"],
             kinked=tree.get("kinked", False),
-            thermal=_thermal(tree["thermal"]) if "thermal" in tree else None,
+            thermal=Thermal._restored(tree["thermal"]) if "thermal" in tree else None,
         )
-
-
-def _thermal(tree: Mapping[str, Any]) -> Thermal:
-    melting = tree["melting"]
-    return Thermal(**{**tree, "melting": None if melting is None else Melting(**melting)})
 
 
 def _as_numbers(part: HistoryField) -> list[Any]:

@@ -29,9 +29,9 @@ class StableDt:
     ----------
     dt : float
         The bound itself [s], without a safety factor.
-    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "none"}
+    limit : {"isolated", "wave", "motion", "acceleration", "viscosity", "conduction", "none"}
         The limit that binds: the stiffness of a particle alone in its cells, a wave that crosses a cell, the motion or
-        the strain of a particle, gravity, viscosity; none without particles.
+        the strain of a particle, gravity, viscosity, a thousand sub-steps of conduction; none without particles.
     particle : int or None
         The row that binds, if one does.
     """

@@ -31,13 +31,15 @@
 #include "mpm/kernels/any_scheme.h"
 
 #define REAL_BELOW_1 ((real)(REAL_IS_FLOAT ? 1 - 0x1p-24 : 1 - 0x1p-53)) /* not all is liquid */
+#define HOTTEST ((real)(REAL_IS_FLOAT ? 1e38 : 1e300)) /* [K]: beyond it, temperatures overflow */
 
-/* A tile with what conduction needs of it. */
+/* What conduction needs of a tile. */
 struct conductor {
-    struct tile tile;
-    wide volume, capacity, conductance; /* V [m^d]; m c [J/K]; k V */
-    wide T, G[DIM], c, liquid;          /* liquid: its share, 0 of a material that does not melt */
+    wide x[DIM], mass, capacity, conductance; /* m c [J/K]; k V */
+    wide T, c, liquid;                        /* liquid: its share, 0 of a material that does not melt */
 };
+
+enum { KEPT_VOLUME, KEPT_T, KEPT_LIQUID, KEPT_HEATED, KEPT_G }; /* of the reals that heat.h counts */
 
 static const mpm_thermal *thermal_of(const mpm_heat_arguments *heat, const mpm_group *group)
 {
@@ -49,40 +51,53 @@ static bool takes_part(const mpm_sweep *sweep, const mpm_heat_arguments *heat, c
     return thermal_of(heat, group)->specific_heat > 0 && !mpm_material_law(&sweep->materials[group->material])->rigid;
 }
 
-static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
-                           const mpm_group *group, ptrdiff_t t)
+static real *kept_of(const mpm_heat_arguments *heat, ptrdiff_t t, int which)
+{
+    return (real *)heat->kept + (t * MPM_HEAT_REALS(DIM) + which) * WIDTH;
+}
+
+/* V [m^d], 0 where there is no particle. */
+static wide find_volume(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const struct constants k = group_constants(sweep, (struct durations){0}, group);
     const bool keeps_J = law_keeps_J(material->law);
-    const wide zero = wide_set(0);
-    tile_load(&p->tile, sweep->particles, t, keeps_J, false);
-    tile_load_history(&p->tile, sweep->particles, t, material,
-                      law_history(mpm_material_kernel_law(material), material));
-    wide J = p->tile.state.J;
+    struct tile tile;
+    tile_load(&tile, sweep->particles, t, keeps_J, false);
+    tile_load_history(&tile, sweep->particles, t, material, law_history(mpm_material_kernel_law(material), material));
+    wide J = tile.state.J;
     if (!keeps_J)
-        J = matrix_det(p->tile.state.F) * law_volume_scale(k.row, &p->tile.state);
+        J = matrix_det(tile.state.F) * law_volume_scale(k.row, &tile.state);
     if (thermal_of(heat, group)->expansion > 0) {
         const wide s = wide_load(tile_scalar(sweep->particles, heat->stretch, t));
         J *= DIM == 2 ? s * s : s * s * s;
     }
-    const mask alive = wide_less(zero, p->tile.mass);
-    p->volume = wide_select(alive, p->tile.volume * J, zero);
+    return wide_select(wide_less(wide_set(0), tile.mass), tile.volume * J, wide_set(0));
+}
+
+/* Needs the volume that is kept. */
+static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
+                           const mpm_group *group, ptrdiff_t t)
+{
+    const mpm_particles *particles = sweep->particles;
     const mpm_thermal *thermal = thermal_of(heat, group);
-    wide k_T = wide_set((real)thermal->conductivity);
+    const wide zero = wide_set(0);
+    UNROLL for (int a = 0; a < DIM; a++)
+        p->x[a] = wide_load(tile_vector(particles, MPM_COLUMN_X, t) + a * WIDTH);
+    p->mass = wide_load(tile_scalar(particles, MPM_COLUMN_MASS, t));
+    const mask alive = wide_less(zero, p->mass);
+    wide k = wide_set((real)thermal->conductivity);
     p->c = wide_set((real)thermal->specific_heat);
     p->liquid = zero;
     if (thermal->latent_heat > 0) {
-        p->liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+        p->liquid = wide_load(tile_scalar(particles, heat->liquid, t));
         const mask solid = wide_less(p->liquid, wide_set(1));
         p->c = wide_select(solid, p->c, wide_set((real)thermal->liquid_specific_heat));
-        k_T = wide_fma(p->liquid, wide_set((real)(thermal->liquid_conductivity - thermal->conductivity)), k_T);
+        k = wide_fma(p->liquid, wide_set((real)(thermal->liquid_conductivity - thermal->conductivity)), k);
     }
-    p->capacity = wide_select(alive, p->tile.mass * p->c, zero);
-    p->conductance = p->volume * k_T;
-    p->T = wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->temperature, t)), zero);
-    for (int a = 0; a < DIM; a++)
-        p->G[a] = wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->gradient + a, t)), zero);
+    p->capacity = wide_select(alive, p->mass * p->c, zero);
+    p->conductance = wide_load(kept_of(heat, t, KEPT_VOLUME)) * k;
+    p->T = wide_select(alive, wide_load(tile_scalar(particles, heat->temperature, t)), zero);
 }
 
 static int lanes_left(const mpm_group *group, ptrdiff_t t)
@@ -98,28 +113,6 @@ static wide diffusivity(const struct conductor *p)
     const mask alive = wide_less(zero, p->capacity);
     return wide_select(alive, p->conductance / wide_select(alive, p->capacity, wide_set(1)), zero);
 }
-
-static struct deposit no_deposit(void)
-{
-    struct deposit deposit;
-    memset(&deposit, 0, sizeof deposit);
-    return deposit;
-}
-
-typedef void visitor(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
-                     struct workspace *work, mpm_measure *result);
-
-INLINE void for_each_conductor(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread,
-                               visitor *visit)
-{
-    mpm_measure *result = &sweep->measures[task];
-    *result = (mpm_measure){.least_det = 1};
-    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
-        if (takes_part(sweep, &arguments->heat, &sweep->particles->groups[g]))
-            visit(sweep, &arguments->heat, &sweep->particles->groups[g], sweep->workspaces[thread], result);
-}
-
-/* ---- particles to nodes ----------------------------------------------------------------------------------------- */
 
 /* Where the heat per mass that a particle gains takes its temperature and its liquid share. */
 static void melt(const mpm_thermal *thermal, const struct conductor *p, wide gained, wide *T, wide *liquid)
@@ -137,137 +130,246 @@ static void melt(const mpm_thermal *thermal, const struct conductor *p, wide gai
 }
 
 /* Takes in what the law has dissipated since the last time. */
-static void take_in(struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
-                    const mpm_group *group, ptrdiff_t t)
+static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const mpm_thermal *thermal = thermal_of(heat, group);
-    const mask alive = wide_less(wide_set(0), p->capacity);
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    const mask alive = wide_less(wide_set(0), p.capacity);
     real *before = tile_scalar(sweep->particles, heat->heated, t);
     wide now = wide_set(0);
     for (int i = 0; i < 2; i++)
         now += wide_load(tile_scalar(sweep->particles, material->dissipation[i], t));
-    const wide mass = wide_select(alive, p->tile.mass, wide_set(1));
-    const wide gained = wide_set((real)thermal->heating) * (now - wide_load(before)) * p->tile.volume / mass;
+    const wide volume = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, t));
+    const wide mass = wide_select(alive, p.mass, wide_set(1));
+    const wide gained = wide_set((real)thermal->heating) * (now - wide_load(before)) * volume / mass;
     wide_store(before, now);
-    wide T = p->T + gained / p->c, liquid = p->liquid;
+    wide T = p.T + gained / p.c, liquid = p.liquid;
     if (thermal->latent_heat > 0) {
-        melt(thermal, p, gained, &T, &liquid);
+        melt(thermal, &p, gained, &T, &liquid);
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, wide_set(0)));
     }
     wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, wide_set(0)));
 }
 
-/* {sum w m c T, sum w k V T, sum w k V, sum w m c}. Measures the largest diffusivity. */
-static void means_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
-                           struct workspace *work, mpm_measure *result)
+/* Calls `visit` with every column that conduction changes, and its place among what is kept. */
+typedef void copier(real *column, real *kept);
+
+INLINE void for_each_kept(const mpm_sweep *sweep, const mpm_heat_arguments *heat, ptrdiff_t t, copier *copy)
 {
-    const wide h = wide_set((real)sweep->dx);
-    struct stencil *s = &work->stencil;
-    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        struct conductor p;
-        conductor_load(&p, sweep, heat, group, t);
-        if (thermal_of(heat, group)->heating > 0) {
-            take_in(&p, sweep, heat, group, t);
-            conductor_load(&p, sweep, heat, group, t);
-        }
-        struct deposit deposit = no_deposit();
-        stencil_prepare(s, p.tile.x, sweep->scheme.degree);
-        deposit.by_offset = true;
-        deposit.mass = p.capacity;
-        deposit.Q[0] = p.capacity * p.T;
-        deposit.Q[1] = p.conductance * p.T;
-        if (DIM == 3)
-            deposit.Q[DIM - 1] = p.conductance;
-        else
-            deposit.third = p.conductance;
-        UNROLL for (int a = 0; a < DIM; a++) {
-            deposit.A[a][0] = p.capacity * h * p.G[a];
-            deposit.A[a][1] = p.conductance * h * p.G[a];
-        }
-        fold_offset(&deposit, s->e);
-        stencil_scatter(s, work->momentum + ARENA_SLACK, lanes_left(group, t), sweep->scheme.degree, &deposit);
-        const double found = wide_largest(diffusivity(&p));
-        result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
-    }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_HEAT]);
+    const mpm_particles *particles = sweep->particles;
+    copy(tile_scalar(particles, heat->temperature, t), kept_of(heat, t, KEPT_T));
+    copy(tile_scalar(particles, heat->liquid, t), kept_of(heat, t, KEPT_LIQUID));
+    if (heat->heated >= 0)
+        copy(tile_scalar(particles, heat->heated, t), kept_of(heat, t, KEPT_HEATED));
+    UNROLL for (int a = 0; a < DIM; a++)
+        copy(tile_scalar(particles, heat->gradient + a, t), kept_of(heat, t, KEPT_G + a));
 }
 
-void MPM_KERNEL(heat_heat)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+static void keep(real *column, real *kept)
 {
-    begin_scatter(sweep->workspaces[thread]);
-    clear_copies(sweep->grid, MPM_GRID_HEAT, task);
-    for_each_conductor(sweep, arguments, task, thread, means_of_group);
+    wide_store(kept, wide_load(column));
+}
+
+static void restore(real *column, real *kept)
+{
+    wide_store(column, wide_load(kept));
+}
+
+static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
+{
+    for_each_kept(sweep, heat, t, keep);
+    wide_store(kept_of(heat, t, KEPT_VOLUME), find_volume(sweep, heat, group, t));
+    if (thermal_of(heat, group)->heating > 0)
+        take_in(sweep, heat, group, t);
+}
+
+/* ---- particles to nodes ----------------------------------------------------------------------------------------- */
+
+/* What a tile deposits. Prepares its stencil, and may use what has been gathered in the arena of velocities. */
+typedef struct deposit depositor(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                                 ptrdiff_t t, struct workspace *work, mpm_measure *result);
+
+static struct deposit no_deposit(void)
+{
+    struct deposit deposit;
+    memset(&deposit, 0, sizeof deposit);
+    return deposit;
+}
+
+/* {sum w m c T, sum w k V T, sum w k V, sum w m c}, with a stencil that is prepared. */
+static struct deposit mean_of(const struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
+                              ptrdiff_t t, const struct stencil *s)
+{
+    const wide h = wide_set((real)sweep->dx), zero = wide_set(0);
+    const mask alive = wide_less(zero, p->mass);
+    struct deposit deposit = no_deposit();
+    deposit.by_offset = true;
+    deposit.mass = p->capacity;
+    deposit.Q[0] = p->capacity * p->T;
+    deposit.Q[1] = p->conductance * p->T;
+    if (DIM == 3)
+        deposit.Q[DIM - 1] = p->conductance;
+    else
+        deposit.third = p->conductance;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide G =
+            wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->gradient + a, t)), zero);
+        deposit.A[a][0] = p->capacity * h * G;
+        deposit.A[a][1] = p->conductance * h * G;
+    }
+    fold_offset(&deposit, s->e);
+    return deposit;
+}
+
+/* Measures the largest diffusivity. */
+static struct deposit means(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                                  ptrdiff_t t, struct workspace *work, mpm_measure *result)
+{
+    struct conductor p;
+    begin(sweep, heat, group, t);
+    conductor_load(&p, sweep, heat, group, t);
+    const double found = wide_largest(diffusivity(&p));
+    result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
+    stencil_prepare(&work->stencil, p.x, sweep->scheme.degree);
+    return mean_of(&p, sweep, heat, t, &work->stencil);
 }
 
 /* sum V grad w, which is the integral of w n over the surface of the material. */
-static void areas_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
-                           struct workspace *work, mpm_measure *result)
+static struct deposit areas(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                            ptrdiff_t t, struct workspace *work, mpm_measure *result)
 {
     (void)result;
-    const wide inverse_h = wide_set((real)(1 / sweep->dx));
-    struct stencil *s = &work->stencil;
-    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        struct conductor p;
-        conductor_load(&p, sweep, heat, group, t);
-        struct deposit deposit = no_deposit();
-        deposit.by_slope = true;
-        UNROLL for (int a = 0; a < DIM; a++)
-            deposit.G[a][a] = p.volume * inverse_h;
-        stencil_prepare(s, p.tile.x, sweep->scheme.degree);
-        stencil_scatter(s, work->momentum + ARENA_SLACK, lanes_left(group, t), sweep->scheme.degree, &deposit);
-    }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_HEAT_AREAS]);
+    const wide volume = wide_load(kept_of(heat, t, KEPT_VOLUME));
+    struct deposit deposit = no_deposit();
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    deposit.by_slope = true;
+    UNROLL for (int a = 0; a < DIM; a++)
+        deposit.G[a][a] = volume * wide_set((real)(1 / sweep->dx));
+    stencil_prepare(&work->stencil, p.x, sweep->scheme.degree);
+    return deposit;
 }
 
-void MPM_KERNEL(heat_heat_areas)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
-{
-    begin_scatter(sweep->workspaces[thread]);
-    clear_copies(sweep->grid, MPM_GRID_HEAT_AREAS, task);
-    for_each_conductor(sweep, arguments, task, thread, areas_of_group);
-}
-
-static void flow_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
-                          struct workspace *work, mpm_measure *result)
+static struct deposit flow(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                           ptrdiff_t t, struct workspace *work, mpm_measure *result)
 {
     (void)result;
     const int degree = sweep->scheme.degree;
     const double h = sweep->dx;
-    const wide zero = wide_set(0);
-    const wide factor = wide_set((real)(-heat->dt / (h * h)));
+    const wide zero = wide_set(0), factor = wide_set((real)(-heat->dt / (h * h)));
     struct stencil *s = &work->stencil;
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
-    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        struct conductor p;
-        conductor_load(&p, sweep, heat, group, t);
-        struct deposit deposit = no_deposit();
-        stencil_prepare(s, p.tile.x, degree);
-        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_SLOPE);
-        const mask alive = wide_less(zero, p.capacity);
-        deposit.by_slope = true;
-        UNROLL for (int a = 0; a < DIM; a++)
-            deposit.G[a][0] = wide_select(alive, factor * p.conductance * stencil_sum(s, 1 + DIM + a, 0), zero);
-        stencil_scatter(s, work->momentum + ARENA_SLACK, lanes_left(group, t), degree, &deposit);
-    }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_HEAT_FLOW]);
-}
-
-void MPM_KERNEL(heat_heat_flow)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
-{
-    begin_scatter(sweep->workspaces[thread]);
-    clear_copies(sweep->grid, MPM_GRID_HEAT_FLOW, task);
-    for_each_conductor(sweep, arguments, task, thread, flow_of_group);
+    struct deposit deposit = no_deposit();
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    stencil_prepare(s, p.x, degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_SLOPE);
+    const mask alive = wide_less(zero, p.capacity);
+    deposit.by_slope = true;
+    UNROLL for (int a = 0; a < DIM; a++)
+        deposit.G[a][0] = wide_select(alive, factor * p.conductance * stencil_sum(s, 1 + DIM + a, 0), zero);
+    return deposit;
 }
 
 /* ---- nodes to particles ----------------------------------------------------------------------------------------- */
 
-/* Gives the elastic part of the deformation the thermal stretch of the new temperatures. */
-static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, wide T,
-                   ptrdiff_t t)
+/* Gives a tile its new temperatures, by a stencil that it prepares. Counts those that are not positive. */
+static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
+                      struct workspace *work, mpm_measure *result)
+{
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    const int degree = sweep->scheme.degree;
+    const double h = sweep->dx;
+    const wide zero = wide_set(0), one = wide_set(1);
+    const wide share = wide_set((real)(5 * heat->dt / (h * h)));
+    const wide affine = wide_set((real)(1 / (h * mpm_scheme_second_moment(degree))));
+    struct stencil *s = &work->stencil;
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    stencil_prepare(s, p.x, degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_MOMENT);
+    const mask alive = wide_less(zero, p.capacity);
+    const wide change = stencil_sum(s, 0, 1), mean = stencil_sum(s, 0, 2);
+    const wide gained = wide_fma(share * diffusivity(&p), stencil_sum(s, 0, 3) - p.T, change);
+    wide T = p.T + gained, liquid;
+    if (thermal->latent_heat > 0) {
+        melt(thermal, &p, p.c * gained, &T, &liquid);
+        wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
+    }
+    wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, zero));
+    T = wide_select(alive, T, one);
+    const unsigned good = mask_bits(wide_less(zero, T)) & mask_bits(wide_less(T, wide_set(HOTTEST)));
+    result->out_of_range += WIDTH - __builtin_popcount(good);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
+        wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
+    }
+}
+
+static struct deposit back_and_means(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                                     ptrdiff_t t, struct workspace *work, mpm_measure *result)
+{
+    struct conductor p;
+    take_back(sweep, heat, group, t, work, result);
+    conductor_load(&p, sweep, heat, group, t);
+    return mean_of(&p, sweep, heat, t, &work->stencil);
+}
+
+/* ---- sweeps ----------------------------------------------------------------------------------------------------- */
+
+typedef void visitor(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                     struct workspace *work, mpm_measure *result);
+
+/* Deposits what the tiles of a group have into the copies of `field`. */
+INLINE void scatter(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                    struct workspace *work, mpm_measure *result, mpm_grid_field field, bool gathers, depositor *find)
+{
+    if (gathers)
+        arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        const struct deposit deposit = find(sweep, heat, group, t, work, result);
+        stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, lanes_left(group, t), sweep->scheme.degree,
+                        &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[field]);
+}
+
+#define SCATTER(name, field, gathers) \
+    static void scatter_##name(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, \
+                               struct workspace *work, mpm_measure *result) \
+    { \
+        scatter(sweep, heat, group, work, result, field, gathers, name); \
+    }
+SCATTER(means, MPM_GRID_HEAT, false)
+SCATTER(areas, MPM_GRID_HEAT_AREAS, false)
+SCATTER(flow, MPM_GRID_HEAT_FLOW, true)
+SCATTER(back_and_means, MPM_GRID_HEAT, true)
+#undef SCATTER
+
+static void back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                 struct workspace *work, mpm_measure *result)
+{
+    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
+        take_back(sweep, heat, group, t, work, result);
+}
+
+static void restore_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                          struct workspace *work, mpm_measure *result)
+{
+    (void)work, (void)result;
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
+        for_each_kept(sweep, heat, t, restore);
+}
+
+/* Gives the elastic part of the deformation the thermal stretch of the temperatures. */
+static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
 {
     const mpm_thermal *thermal = thermal_of(heat, group);
     real *stretch = tile_scalar(sweep->particles, heat->stretch, t);
-    const wide one = wide_set(1), warmer = T - wide_set((real)thermal->temperature);
+    const wide one = wide_set(1), T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+    const wide warmer = T - wide_set((real)thermal->temperature);
     const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
     const wide s = wide_select(alive, wide_fma(wide_set((real)thermal->expansion), warmer, one), one);
     const wide ratio = wide_load(stretch) / s;
@@ -285,47 +387,14 @@ static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const
         }
 }
 
-static void back_to_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
-                          struct workspace *work, mpm_measure *result)
+static void expand_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                         struct workspace *work, mpm_measure *result)
 {
-    (void)result;
-    const int degree = sweep->scheme.degree;
-    const double h = sweep->dx;
-    const wide zero = wide_set(0);
-    const wide share = wide_set((real)(5 * heat->dt / (h * h)));
-    const wide affine = wide_set((real)(1 / (h * mpm_scheme_second_moment(degree))));
-    struct stencil *s = &work->stencil;
-    arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
-    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        struct conductor p;
-        conductor_load(&p, sweep, heat, group, t);
-        stencil_prepare(s, p.tile.x, degree);
-        stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_MOMENT);
-        const mask alive = wide_less(zero, p.capacity);
-        const wide change = stencil_sum(s, 0, 1), mean = stencil_sum(s, 0, 2);
-        const wide beta = share * diffusivity(&p);
-        const wide gained = wide_fma(beta, stencil_sum(s, 0, 3) - p.T, change);
-        wide T = p.T + gained, liquid;
-        if (thermal_of(heat, group)->latent_heat > 0) {
-            melt(thermal_of(heat, group), &p, p.c * gained, &T, &liquid);
-            wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
-        }
-        wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, zero));
-        if (thermal_of(heat, group)->expansion > 0)
-            expand(sweep, heat, group, T, t);
-        UNROLL for (int a = 0; a < DIM; a++) {
-            const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
-            wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
-        }
-    }
+    (void)work, (void)result;
+    if (thermal_of(heat, group)->expansion > 0)
+        for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
+            expand(sweep, heat, group, t);
 }
-
-void MPM_KERNEL(heat_heat_back)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
-{
-    for_each_conductor(sweep, arguments, task, thread, back_to_group);
-}
-
-/* ---- totals ----------------------------------------------------------------------------------------------------- */
 
 static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                          struct workspace *work, mpm_measure *result)
@@ -351,7 +420,31 @@ static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat,
     }
 }
 
-void MPM_KERNEL(heat_heat_sum)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+void MPM_KERNEL(heat_heat)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
 {
-    for_each_conductor(sweep, arguments, task, thread, sum_of_group);
+    static const struct {
+        visitor *visit;
+        mpm_grid_field scatters; /* MPM_GRID_NONE: nothing */
+    } sweeps[MPM_HEAT_SWEEPS] = {
+        [MPM_HEAT_BEGIN] = {scatter_means, MPM_GRID_HEAT},
+        [MPM_HEAT_AREAS] = {scatter_areas, MPM_GRID_HEAT_AREAS},
+        [MPM_HEAT_FLOW] = {scatter_flow, MPM_GRID_HEAT_FLOW},
+        [MPM_HEAT_BACK] = {back, MPM_GRID_NONE},
+        [MPM_HEAT_ON] = {scatter_back_and_means, MPM_GRID_HEAT},
+        [MPM_HEAT_RESTORE] = {restore_group, MPM_GRID_NONE},
+        [MPM_HEAT_EXPAND] = {expand_group, MPM_GRID_NONE},
+        [MPM_HEAT_SUM] = {sum_of_group, MPM_GRID_NONE},
+    };
+    const mpm_heat_arguments *heat = &arguments->heat;
+    const mpm_grid_field field = sweeps[heat->sweep].scatters;
+    struct workspace *work = sweep->workspaces[thread];
+    mpm_measure *result = &sweep->measures[task];
+    *result = (mpm_measure){.least_det = 1};
+    if (field != MPM_GRID_NONE) {
+        begin_scatter(work);
+        clear_copies(sweep->grid, field, task);
+    }
+    for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
+        if (takes_part(sweep, heat, &sweep->particles->groups[g]))
+            sweeps[heat->sweep].visit(sweep, heat, &sweep->particles->groups[g], work, result);
 }

@@ -18,13 +18,32 @@ typedef struct mpm_thermal {
     double heating;       /* share of what the law dissipates that heats it */
 } mpm_thermal;
 
+/** What a sweep does. */
+typedef enum mpm_heat_sweep {
+    MPM_HEAT_BEGIN,   /* keeps old values, takes in what has been dissipated; temperatures to the grid */
+    MPM_HEAT_AREAS,   /* surfaces of the material, to the grid */
+    MPM_HEAT_FLOW,    /* heat that has flowed in a sub-step, to the grid */
+    MPM_HEAT_BACK,    /* new temperatures of the particles; counts those out of range */
+    MPM_HEAT_ON,      /* the same, and to the grid for the next sub-step */
+    MPM_HEAT_RESTORE, /* what was kept */
+    MPM_HEAT_EXPAND,  /* gives F the thermal stretch of the temperatures */
+    MPM_HEAT_SUM,     /* measures sum m c T */
+    MPM_HEAT_SWEEPS
+} mpm_heat_sweep;
+
+/** The reals of a particle that `kept` has: its volume, temperature, liquid share, what of its dissipation has heated
+ *  it, and the gradient. */
+#define MPM_HEAT_REALS(dim) (4 + (dim))
+
 /** What a sweep needs: the row of every material, the columns of the temperature, of the first component of its
  *  gradient, of the thermal stretch that F does not contain, of the liquid share and, with books of dissipation,
  *  of what of it has heated, and the sub-step. */
 typedef struct mpm_heat_arguments {
+    mpm_heat_sweep sweep;
     const mpm_thermal *materials;
     int temperature, gradient, stretch, liquid, heated;
-    double dt; /* [s] */
+    void *kept; /* [tile][reals][lanes], since BEGIN */
+    double dt;  /* [s] */
 } mpm_heat_arguments;
 
 /** What a face of the domain does to the heat of the material. */
@@ -37,9 +56,9 @@ typedef struct mpm_heat_wall {
 
 /** What a pass over the nodes makes of the copies of a sweep. */
 typedef enum mpm_heat_stage {
-    MPM_HEAT_AREAS,  /* sums of V grad w */
-    MPM_HEAT_MEANS,  /* temperatures, with images */
-    MPM_HEAT_CHANGES /* their changes by the heat that has come to the nodes, with images and flux */
+    MPM_HEAT_STAGE_AREAS,  /* sums of V grad w */
+    MPM_HEAT_STAGE_MEANS,  /* temperatures, with images */
+    MPM_HEAT_STAGE_CHANGES /* their changes by the heat that has come to the nodes, with images and flux */
 } mpm_heat_stage;
 
 typedef struct mpm_heat_pass {

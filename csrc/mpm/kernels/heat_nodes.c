@@ -279,19 +279,19 @@ static void finish_changes(real *temperature, const real *heat, const real *flow
 void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
-    const mpm_grid_field field = pass->stage == MPM_HEAT_AREAS   ? MPM_GRID_HEAT_AREAS
-                                 : pass->stage == MPM_HEAT_MEANS ? MPM_GRID_HEAT
-                                                                 : MPM_GRID_HEAT_FLOW;
+    const mpm_grid_field field = pass->stage == MPM_HEAT_STAGE_AREAS   ? MPM_GRID_HEAT_AREAS
+                                 : pass->stage == MPM_HEAT_STAGE_MEANS ? MPM_GRID_HEAT
+                                                                       : MPM_GRID_HEAT_FLOW;
     sum_copies(field_nodes(grid, field, b), grid, &grid->blocks[b], grid->copies[field]);
-    if (pass->stage == MPM_HEAT_AREAS)
+    if (pass->stage == MPM_HEAT_STAGE_AREAS)
         return;
-    if (pass->stage == MPM_HEAT_CHANGES)
+    if (pass->stage == MPM_HEAT_STAGE_CHANGES)
         pass->wall_heat[b] = add_flux(pass, b);
     if (is_block_near(pass, &grid->blocks[b])) /* heat_nodes_fold goes on after the barrier */
         return;
     real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
     const real *heat = field_nodes(grid, MPM_GRID_HEAT, b);
-    if (pass->stage == MPM_HEAT_MEANS)
+    if (pass->stage == MPM_HEAT_STAGE_MEANS)
         finish_means(temperature, heat);
     else
         finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
@@ -341,7 +341,7 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
         }
         node_coordinates(block, n, at);
         const struct place place = find_place(axes, at);
-        if (pass->stage == MPM_HEAT_MEANS)
+        if (pass->stage == MPM_HEAT_STAGE_MEANS)
             fold_mean(grid, axes, &place, block->layer, value);
         else
             pass->wall_heat[b] += fold_change(grid, axes, &place, block->layer, own, flow[4 * n], value);

@@ -41,11 +41,7 @@
     X(MPM_PRODUCT, product, tangent, tangent_any)     /* dt^2 H times a node vector, by the tangent that was kept */ \
     X(MPM_LOAD_POWER, load_power, sweep_any, sweep_any) /* after the grid pass: what the forces of loads do */ \
     X(MPM_SHARE, share, sweep_any, sweep_any)         /* before P2G: the shares of held regions, to the grid */ \
-    X(MPM_HEAT, heat, heat, heat)                     /* before G2P: temperatures to the grid */ \
-    X(MPM_HEAT_AREA, heat_areas, heat, heat)          /* surfaces of the material, to the grid */ \
-    X(MPM_HEAT_FLOW, heat_flow, heat, heat)           /* heat that has flowed in a sub-step, to the grid */ \
-    X(MPM_HEAT_BACK, heat_back, heat, heat)           /* new temperatures of the particles */ \
-    X(MPM_HEAT_SUM, heat_sum, heat, heat)             /* measures sum m c T */
+    X(MPM_HEAT, heat, heat, heat)                     /* before G2P: conduction, by the sweeps of heat.h */
 
 #define MPM_OPERATION_ENUMERATOR(enumerator, name, standard, any) enumerator,
 typedef enum mpm_operation { MPM_OPERATIONS(MPM_OPERATION_ENUMERATOR) MPM_OPERATION_COUNT } mpm_operation;
@@ -80,7 +76,7 @@ typedef struct mpm_measure {
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
-    double heat, diffusivity; /* of MPM_HEAT_SUM: sum m c T [J]; of MPM_HEAT: the largest [m2/s] */
+    double heat, diffusivity; /* of MPM_HEAT_SUM: sum m c T [J]; of MPM_HEAT_BEGIN: the largest [m2/s] */
     int64_t outside;  /* particles outside the domain after G2P */
     int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
     int64_t out_of_range; /* particles whose J left the law's range or is NaN, or whose user's law is not finite */
