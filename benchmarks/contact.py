@@ -164,7 +164,7 @@ def incline(dim: int, dtype: str) -> Iterator[Row]:
     for turned in (0.0, 17.3, 30.0) if dim == 2 else (17.3,):
         h, seconds = (0.01, 0.3) if dim == 2 else (0.02, 0.2)
         way, exact, lifted = slide(dim, dtype, 30, 0.2, turned, h, seconds)
-        yield f"slab of 30°, turned by {turned:g}°: error of the way", way / exact - 1, -0.025, 0.025
+        yield f"slab of 30°, turned by {turned:g}°: error of the way", way / exact - 1, -0.015, 0.015
         yield f"slab of 30°, turned by {turned:g}°: off the face [cells]", lifted, -0.1, 0.1
 
 
@@ -183,7 +183,7 @@ def stick(dim: int, dtype: str) -> Iterator[Row]:
 
 def plates(dim: int, dtype: str) -> Iterator[Row]:
     """Plates of one and two cells slide down the slab, turned by 20 degrees."""
-    for cells, most in ((1, 0.05), (2, 0.04)):
+    for cells, most in ((1, 0.05), (2, 0.02)):
         way, exact, _ = slide(dim, dtype, 30, 0.2, 20.0, 0.01, 0.2, high=cells * 0.01)
         yield f"plate of {cells} cells on the slab: error of the way", way / exact - 1, -most, most
 
@@ -272,7 +272,7 @@ def hertz(dim: int, dtype: str) -> Iterator[Row]:
         sim = damped(scene, push, 28.0, dx=h, dtype=dtype)
         sim.run(0.7)
         rows = sim.rows("block")
-        x, V = sim.particles.x[rows], sim.particles.volume[rows]
+        x = sim.particles.x[rows]
         top = x[:, -1] > x[:, -1].max() - 0.3 * h  # the row below the face, outside the contact
         top |= x[:, -1] > 0.8 - 1.3 * h
         first = np.arange(len(x))[top]
@@ -281,16 +281,19 @@ def hertz(dim: int, dtype: str) -> Iterator[Row]:
         order = np.lexsort((-x[first][:, -1], *key.T))
         _, head = np.unique(key[order], axis=0, return_index=True)
         rows_of_face = first[order[head]]
-        p = np.maximum(0, -sim.compute("stress")[rows][rows_of_face, -1, -1])
+        p = -sim.compute("stress")[rows][rows_of_face, -1, -1]
         at = np.linalg.norm(x[rows_of_face][:, :-1] - 1.2, axis=1)
-        p[at > 0.4] = 0
         if dim == 2:
             a, p0 = np.sqrt(4 * P * R / np.pi / stiff), np.sqrt(P * stiff / np.pi / R)
-            width = 2 * np.sqrt((p * at**2).sum() / p.sum())
         else:
             a, p0 = (0.75 * P * R / stiff) ** (1 / 3), (6 * P * stiff**2 / np.pi**3 / R**2) ** (1 / 3)
-            width = np.sqrt(2.5 * (p * at**2).sum() / p.sum())
-        del V
+        # Over cells, within which the pressure ripples; a node of the contact reaches 1.5 of them.
+        cells = np.unique(np.floor(x[rows_of_face][:, :-1] / h + 1e-9), axis=0, return_inverse=True)[
+            1
+        ].ravel()
+        load_of = np.maximum(0, np.bincount(cells, p * (at < a + 1.5 * h)))
+        far = np.bincount(cells, at**2) / np.bincount(cells)
+        width = np.sqrt((4.0 if dim == 2 else 2.5) * (load_of * far).sum() / load_of.sum())
         what = f"Hertz, a = {a / h:.1f} cells: "
         yield what + "error of the width", width / a - 1, -0.06, 0.06
         yield what + "error of the pressure in the middle", p[at < 0.6 * h].mean() / p0 - 1, -0.12, 0.12
@@ -401,12 +404,14 @@ def stack(dim: int, dtype: str) -> Iterator[Row]:
 
 def bricks(dim: int, dtype: str) -> Iterator[Row]:
     """A wall of nine bricks, up to four of them at a node."""
-    scene, _, names = piled(dim, 20.0, 0.0, bricks=True)
+    scene, frame, names = piled(dim, 20.0, 0.0, bricks=True)
     sim = mpm.Simulation(scene, dx=0.02, dtype=dtype)
     start = np.array([centre(sim, name) for name in names])
     sim.run(0.25)
-    moved = np.abs(np.array([centre(sim, name) for name in names]) - start).max() / 0.02
-    yield "wall of nine bricks, turned by 20°: moves [cells]", float(moved), 0, 0.15
+    moved = (np.array([centre(sim, name) for name in names]) - start) / 0.02
+    for what, axis in (("along its rows", frame.along), ("up or down", frame.up)):
+        most = float(np.abs(moved @ axis).max())
+        yield f"wall of nine bricks, turned by 20°: moves {what} [cells]", most, 0, 0.15
 
 
 def adhesion(dim: int, dtype: str) -> Iterator[Row]:

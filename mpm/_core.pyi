@@ -170,6 +170,13 @@ def mesh_distances(vertices: Any, faces: Any, points: Any, threads: int) -> tupl
     """Distance of each point to the nearest face (m,), which face it is, int32 (m,), and the weights of its corners
     at the nearest point (m, 3); at least one face."""
 
+def hand_out(
+    side: int, dx: float, middle: Any, filled: Any, around: Any, members: Any, x: Any
+) -> tuple[bytes, bytes]:
+    """Volumes (n,) [cells] of the parts of cells that are nearest to the particles x (n, d), and their first moments
+    (n, d). Cells have a middle (m, d), rows of members around (m, 3^d) int32, and side^d sub-cells, whose filled shares
+    are given for the first cells; the others are full. Members (rows, most) int32; -1: none."""
+
 def draw_discs(
     column: Any,
     row: Any,

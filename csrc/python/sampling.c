@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Triangle meshes for Python: which points are inside, and their distance to the mesh.
+ * Sampling for Python: which points are inside a triangle mesh, their distance to it, and parts of cells for particles.
  */
 #include "python/module.h"
 
 #include "sampling/crossings.h"
 #include "sampling/distance.h"
+#include "sampling/parts.h"
 #include "sampling/winding.h"
 
 struct query {
@@ -141,6 +142,73 @@ static PyObject *mesh_distances(PyObject *module, PyObject *args)
     return answer(&query, result, status);
 }
 
+/* Whether the arrays belong together; -1 with an exception. */
+static int check_parts(const mpm_parts *parts, const Py_buffer views[5])
+{
+    const ptrdiff_t d = parts->dim, neighbours = d == 3 ? 27 : 9;
+    if ((d != 2 && d != 3) || parts->side < 2 || parts->side > 64 || parts->most < 1 || views[4].shape[1] != d ||
+        parts->cut > parts->cells || views[1].shape[1] != (d == 3 ? parts->side : 1) * parts->side * parts->side ||
+        views[2].shape[0] != parts->cells || views[2].shape[1] != neighbours) {
+        PyErr_SetString(PyExc_ValueError, "middle, filled, around, members, x: shapes do not belong together");
+        return -1;
+    }
+    for (ptrdiff_t k = 0; k < parts->cells * neighbours; k++)
+        if (parts->around[k] < 0 || parts->around[k] >= parts->rows) {
+            PyErr_Format(PyExc_ValueError, "around: %d is not one of the %zd rows", (int)parts->around[k], parts->rows);
+            return -1;
+        }
+    for (ptrdiff_t k = 0; k < parts->rows * parts->most; k++)
+        if (parts->members[k] < -1 || parts->members[k] >= parts->particles) {
+            PyErr_Format(PyExc_ValueError, "members: %d is not one of the %zd particles", (int)parts->members[k],
+                         parts->particles);
+            return -1;
+        }
+    return 0;
+}
+
+static PyObject *hand_out(PyObject *module, PyObject *args)
+{
+    static const char *names[5] = {"middle", "filled", "around", "members", "x"};
+    static const char *formats[5] = {"d", "d", "i", "i", "d"};
+    const module_state *state = PyModule_GetState(module);
+    mpm_parts parts = {0};
+    Py_buffer views[5] = {{0}};
+    PyObject *given[5], *result = NULL, *share = NULL, *moment = NULL;
+    bool fits = PyArg_ParseTuple(args, "idOOOOO", &parts.side, &parts.dx, &given[0], &given[1], &given[2], &given[3],
+                                 &given[4]);
+    for (int k = 0; k < 5 && fits; k++)
+        fits = !mpm_python_get_buffer(given[k], &views[k], names[k], formats[k], 2, 0);
+    if (fits) {
+        parts.dim = (int)views[0].shape[1];
+        parts.cells = views[0].shape[0], parts.cut = views[1].shape[0], parts.rows = views[3].shape[0];
+        parts.most = views[3].shape[1], parts.particles = views[4].shape[0];
+        parts.middle = views[0].buf, parts.filled = views[1].buf, parts.around = views[2].buf;
+        parts.members = views[3].buf, parts.x = views[4].buf;
+        fits = !check_parts(&parts, views);
+    }
+    if (fits) {
+        share = PyBytes_FromStringAndSize(NULL, parts.particles * (Py_ssize_t)sizeof(double));
+        moment = PyBytes_FromStringAndSize(NULL, parts.dim * parts.particles * (Py_ssize_t)sizeof(double));
+        result = share && moment ? PyTuple_Pack(2, share, moment) : NULL;
+        Py_XDECREF(share); /* the tuple holds them */
+        Py_XDECREF(moment);
+    }
+    if (result) {
+        double *shares = (double *)PyBytes_AsString(share), *moments = (double *)PyBytes_AsString(moment);
+        mpm_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = mpm_parts_hand_out(&state->allocator, &parts, shares, moments);
+        Py_END_ALLOW_THREADS
+        if (status != MPM_OK) {
+            Py_CLEAR(result);
+            PyErr_NoMemory();
+        }
+    }
+    for (int k = 0; k < 5; k++)
+        PyBuffer_Release(&views[k]); /* no-op for a buffer that was not taken */
+    return result;
+}
+
 PyMethodDef mpm_sampling_methods[] = {
     {"winding_numbers", winding_numbers, METH_VARARGS,
      "winding_numbers(vertices, faces, points, threads)\n--\n\n"
@@ -151,5 +219,11 @@ PyMethodDef mpm_sampling_methods[] = {
     {"mesh_distances", mesh_distances, METH_VARARGS,
      "mesh_distances(vertices, faces, points, threads)\n--\n\n"
      "Distance (m,) float64, nearest face (m,) int32, weights of its corners there (m, 3) float64: as bytes."},
+    {"hand_out", hand_out, METH_VARARGS,
+     "hand_out(side, dx, middle, filled, around, members, x)\n--\n\n"
+     "Volumes (n,) [cells] of the parts of cells that are nearest to particles x (n, d), and their first moments "
+     "(n, d): float64 as bytes. Cells have their middle (m, d), rows of members around (m, 3^d) int32, and side^d "
+     "sub-cells, whose filled shares are given for the first cells; the others are full. Members (rows, most) int32; "
+     "-1: none."},
     {NULL, NULL, 0, NULL},
 };

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from mpm import _core
 from mpm.shapes import Shape
 from mpm.shapes.geometry import share_inside
 from mpm.shapes.volumes import distance_to
@@ -104,16 +105,18 @@ class Filling:
         return gain
 
 
-MIDDLES = {2: 8, 3: 6}  # sub-cells of a cut cell along an axis, from which its particles get their parts
+SUB_CELLS = {2: 12, 3: 6}  # of a cell along an axis that particles share, about
+ROUNDS = {2: 10, 3: 5}  # of Lloyd's algorithm
 
 
 def fitted(shape: Shape, x: Floats, volume: Floats, lower: Floats, dx: float) -> tuple[Floats, Floats]:
-    """Particles of a shape, where it cuts cells, in the middle of the parts that they stand for.
+    """Particles of a shape, near cells that it cuts, in the middle of the parts that they stand for.
 
-    The filled part of a cell goes to the nearest of its particles, that of a cell without particles to the nearest ones
-    around. A particle then has the volume of its part, and lies in the middle of it: the sums of volumes around a node
-    are exact to second order at faces in any direction, as they are inside. Contact between bodies needs that, because
-    it finds faces from these sums (docs/design/023-contact-between-bodies.md). The sum of the volumes is that given.
+    The filled parts of these cells, and the cells around them, go to the nearest of their particles. A particle then
+    has the volume of its part, and moves to the middle of it; some rounds of this make parts alike and round (Lloyd
+    1982). The sums of volumes around a node are then exact to second order at faces in any direction, as they are
+    inside. Contact between bodies needs that, because it finds faces from these sums
+    (docs/design/023-contact-between-bodies.md). The sum of the volumes is that given.
 
     Parameters
     ----------
@@ -130,17 +133,21 @@ def fitted(shape: Shape, x: Floats, volume: Floats, lower: Floats, dx: float) ->
     -------
     x, volume : (n, d), (n,)
         As given where no cell is cut.
+
+    References
+    ----------
+    S. P. Lloyd, IEEE Trans. Inf. Theory 28 (1982) 129.
     """
     parts = _Parts(shape, x, lower, dx)
-    share, moment = parts.of_cells_with_particles()
-    lone_share, lone_moment = parts.of_lone_cells()
-    full = ~parts.cut & (lone_share > 0)  # in cells that the shape fills, beside cells without particles
-    share += lone_share + np.where(full, 1 / parts.together, 0)
-    moment += lone_moment + np.where(full, 1 / parts.together, 0)[:, None] * x
-    moves = share > 0
-    middle = np.where(moves[:, None], moment / np.where(moves, share, 1)[:, None], x)
+    if not parts.cut:
+        return x, volume
+    middle = x
+    for _ in range(ROUNDS[x.shape[1]]):
+        share, moment = parts.hand_out(middle)
+        gets = share > 0
+        middle = np.where(gets[:, None], moment / np.where(gets, share, 1)[:, None], middle)
     middle = np.where(np.abs(middle - x).max(axis=1, keepdims=True) < SAME * dx, x, middle)
-    sized = np.where(moves, share * dx ** x.shape[1], volume)
+    sized = np.where(gets, share * dx ** x.shape[1], volume)
     sized = np.where(np.abs(sized / volume - 1) <= SAME, volume, sized)
     changed = sized != volume
     if changed.any():
@@ -149,79 +156,77 @@ def fitted(shape: Shape, x: Floats, volume: Floats, lower: Floats, dx: float) ->
 
 
 class _Parts:
-    """The parts of the cells that a shape cuts, each of its nearest particle."""
+    """The cells that a shape cuts, and those around them, whose particles share what is filled."""
 
     def __init__(self, shape: Shape, x: Floats, lower: Floats, dx: float) -> None:
-        self._distance, slack = distance_to(shape, dx)
-        self._x, self._dx = x, dx
-        d = x.shape[1]
-        self._offsets = np.array(list(itertools.product((-1, 0, 1), repeat=d)))
+        self._dx, d = dx, x.shape[1]
+        offsets = np.array(list(itertools.product((-1, 0, 1), repeat=d)))
         own = np.floor((x - lower) / dx).astype(np.int64)
-        first = own.min(axis=0) - 2
-        self._extent = tuple((own.max(axis=0) - first + 3).tolist())
-        place = np.ravel_multi_index(tuple((own - first).T), self._extent)
+        first = own.min(axis=0) - 3
+        extent = tuple((own.max(axis=0) - first + 4).tolist())
+        place = np.ravel_multi_index(tuple((own - first).T), extent)
         order = np.argsort(place, kind="stable")
-        self._occupied, begin, count = np.unique(place[order], return_index=True, return_counts=True)
-        # Particles by cell; one more cell, of none, stands for all without particles.
-        self._members = np.full((len(self._occupied) + 1, int(count.max())), -1)
-        for k in range(int(count.max())):
-            self._members[:-1][count > k, k] = order[begin[count > k] + k]
-        around = np.stack(np.unravel_index(self._occupied, self._extent), axis=1)[:, None] + self._offsets
-        known = np.unique(np.ravel_multi_index(tuple(np.moveaxis(around, 2, 0)), self._extent))
-        self._cells = np.stack(np.unravel_index(known, self._extent), axis=1)
-        self._middle = lower + (self._cells + first + 0.5) * dx
-        near = np.abs(self._distance(self._middle)[0]) <= 0.5 * np.sqrt(d) * dx * slack * (1 + SAME)
-        has = np.isin(known, self._occupied, assume_unique=True)
-        self._with, self._lone = np.flatnonzero(near & has), np.flatnonzero(near & ~has)
-        self._n = MIDDLES[d]
-        index = np.stack(np.unravel_index(np.arange(self._n**d), (self._n,) * d), axis=1)
-        self._sub = ((index + 0.5) / self._n - 0.5) * dx
-        self.cut = near[np.searchsorted(known, place)]  # (n,): is it in such a cell? Full ones are taken out
-        self.together = count[np.searchsorted(self._occupied, place)]  # (n,): particles in its cell
+        occupied, begin, count = np.unique(place[order], return_index=True, return_counts=True)
+        steps = np.ravel_multi_index(tuple((offsets + 1).T), extent) - np.ravel_multi_index((1,) * d, extent)
+        known = np.unique(occupied[:, None] + steps)
+        each = max(1, round(int(count.max()) ** (1 / d)))  # particles along an axis, in parts alike
+        self._n = each * -(-SUB_CELLS[d] // each) if each <= SUB_CELLS[d] else SUB_CELLS[d]
+        near, filled = self._find_near(shape, lower, first, extent, known)
+        whole = (filled > 1 - SAME).all(axis=1)
+        lone = ~np.isin(near, occupied)
+        self.cut = int(np.count_nonzero(~whole))
+        if not self.cut:
+            return
+        # Cells in parts first, with those of no particles; then full ones around them.
+        some = ~whole | lone
+        beside = np.setdiff1d(np.intersect1d(near[some, None] + steps, occupied), near[some])
+        near, self._filled = near[some], filled[some]
+        cells = np.concatenate([near, beside])
+        self._middle = self._middles(cells, lower, first, extent)
+        # Particles by cell; one more row, of none, stands for all other cells.
+        rows = np.flatnonzero(np.isin(occupied, cells))
+        members = np.full((len(rows) + 1, int(count[rows].max())), -1)
+        for k in range(members.shape[1]):
+            there = count[rows] > k
+            members[:-1][there, k] = order[begin[rows][there] + k]
+        self._row, self._members = np.unique(members[members >= 0]), members
+        number = np.full(len(x) + 1, -1, dtype=np.int32)
+        number[self._row] = np.arange(len(self._row))
+        self._members = number[members]
+        around = cells[:, None] + steps
+        index = np.minimum(np.searchsorted(occupied[rows], around), len(rows) - 1)
+        self._around = np.where(occupied[rows][index] == around, index, len(rows)).astype(np.int32)
 
-    def of_cells_with_particles(self) -> tuple[Floats, Floats]:
-        """Cells' volumes (n,) that particles get from their own cell, and their first moments (n, d) [m]."""
-        return self._handed(self._with, np.zeros((1, self._x.shape[1]), dtype=np.int64))
+    def _middles(self, cells: Counts, lower: Floats, first: Counts, extent: tuple[int, ...]) -> Floats:
+        index = np.stack(np.unravel_index(cells, extent), axis=1)
+        return np.ascontiguousarray(lower + (index + first + 0.5) * self._dx)
 
-    def of_lone_cells(self) -> tuple[Floats, Floats]:
-        """The same from cells without particles around."""
-        return self._handed(self._lone, self._offsets)
-
-    def _handed(self, cells: Counts, reach: Counts) -> tuple[Floats, Floats]:
-        share, moment = np.zeros(len(self._x)), np.zeros_like(self._x)
-        work = len(self._sub) * len(reach) * self._members.shape[1]
-        for some in np.array_split(cells, 1 + len(cells) * work // (1 << 22)):
-            at = self._middle[some, None] + self._sub
-            phi, normal = self._distance(at.reshape(-1, at.shape[2]))
-            filled = share_inside(phi, normal, self._dx / self._n).reshape(len(some), len(self._sub))
+    def _find_near(
+        self, shape: Shape, lower: Floats, first: Counts, extent: tuple[int, ...], known: Counts
+    ) -> tuple[Counts, Floats]:
+        """Cells near the surface of which something is filled, and the filled shares of their sub-cells."""
+        distance, slack = distance_to(shape, self._dx)
+        d, n, dx = len(extent), self._n, self._dx
+        middle = self._middles(known, lower, first, extent)
+        near = np.abs(distance(middle)[0]) <= 0.5 * np.sqrt(d) * dx * slack * (1 + SAME)
+        index = np.stack(np.unravel_index(np.arange(n**d), (n,) * d), axis=1)
+        sub = ((index + 0.5) / n - 0.5) * dx
+        cells, found = [known[:0]], [np.zeros((0, n**d))]
+        for some in np.array_split(np.flatnonzero(near), 1 + np.count_nonzero(near) * n**d // (1 << 20)):
+            phi, normal = distance((middle[some, None] + sub).reshape(-1, d))
+            filled = share_inside(phi, normal, dx / n).reshape(len(some), n**d)
             filled[filled < SAME] = 0
             there = filled.any(axis=1)
-            if cells is self._with:  # those along a face are many, and their particles stay
-                full = (filled > 1 - SAME).all(axis=1)
-                there &= ~full
-                members = self._members[np.searchsorted(self._occupied, self._key(some[full]))]
-                self.cut[members[members >= 0]] = False
-            if there.any():
-                self._hand(some[there], at[there], filled[there] / len(self._sub), reach, share, moment)
+            cells.append(known[some[there]])
+            found.append(filled[there])
+        return np.concatenate(cells), np.concatenate(found)
+
+    def hand_out(self, x: Floats) -> tuple[Floats, Floats]:
+        """The volumes (n,) [cells] of what is nearest to particles at x (n, d), and their first moments (n, d)."""
+        share, moment = np.zeros(len(x)), np.zeros_like(x)
+        given = _core.hand_out(
+            self._n, self._dx, self._middle, self._filled, self._around, self._members, x[self._row]
+        )
+        share[self._row] = np.frombuffer(given[0])
+        moment[self._row] = np.frombuffer(given[1]).reshape(-1, x.shape[1])
         return share, moment
-
-    def _key(self, cells: Counts) -> Counts:
-        return np.asarray(np.ravel_multi_index(tuple(self._cells[cells].T), self._extent))
-
-    def _hand(
-        self, cells: Counts, at: Floats, filled: Floats, reach: Counts, share: Floats, moment: Floats
-    ) -> None:
-        """Give the filled parts (m, s) of sub-cells around `at` (m, s, d) to the nearest particles."""
-        around = np.moveaxis(self._cells[cells][:, None] + reach, 2, 0)
-        key = np.ravel_multi_index(tuple(around), self._extent, mode="clip")
-        index = np.minimum(np.searchsorted(self._occupied, key), len(self._occupied) - 1)
-        index = np.where(self._occupied[index] == key, index, len(self._occupied))
-        heirs = self._members[index].reshape(len(cells), -1)
-        apart = ((at[:, :, None] - self._x[heirs][:, None]) ** 2).sum(axis=3)
-        apart = np.where((heirs < 0)[:, None], np.inf, apart)
-        best = np.argmin(apart, axis=2)
-        takes = (filled > 0) & np.any(heirs >= 0, axis=1, keepdims=True)
-        heir = np.take_along_axis(heirs, best, 1)[takes]
-        share += np.bincount(heir, filled[takes], minlength=len(share))
-        for a in range(at.shape[2]):
-            moment[:, a] += np.bincount(heir, filled[takes] * at[:, :, a][takes], minlength=len(share))
