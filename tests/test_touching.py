@@ -282,6 +282,72 @@ def test_a_body_that_comes_later_touches_too():
     sim.run(0.01)
 
 
+@pytest.mark.parametrize("name", ["a|b.friction", "b|a.friction", "contact.friction", "a|b.adhesion"])
+def test_friction_and_adhesion_change_in_a_run(name, tmp_path):
+    """As if they had been given; the notes repeat the run, also through a file; they take nothing else along."""
+    value, what = (5e3, "adhesion") if "adhesion" in name else (0.8, "friction")
+    own = {**{"friction": 0.3, "adhesion": 0.0}, what: value}
+
+    def made(contact=ROUGH, pair=None, threads=1):
+        scene = three(gravity=9.81, contact=contact)
+        if pair:
+            scene.set_contact("a", "b", pair)
+        return mpm.Simulation(scene, dx=1 / 24, threads=threads)
+
+    rule = mpm.Contact("separate", **own)
+    given = made(contact=rule) if "contact" in name else made(pair=rule)
+    sim, late = made(), made()
+    sim.set(name, value)
+    sim.set(name, value)
+    assert len(sim.changes) == 1 and sim.changes[0][3] == value
+    for one in (given, sim, late):
+        one.step(30)
+    assert sim.state_hash() == given.state_hash() != late.state_hash()
+    late.set(name, value)
+    late.step(15)
+    again = made(threads=2)
+    again.step(30)
+    again.set(late.changes[0].name, value)
+    again.save(tmp_path / "set.mpm")
+    again = mpm.load(tmp_path / "set.mpm")
+    again.step(15)
+    assert again.state_hash() == late.state_hash() and again.changes == late.changes
+    kept = again.state_hash()
+    for wrong, bad, message in (
+        (name, -1, f"{what} = -1"),
+        ("a|z.friction", 1, "must be one of"),
+        ("a|a.friction", 1, "must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            again.set(wrong, bad)
+    assert again.state_hash() == kept
+
+
+def test_parameters_of_contacts_are_those_that_pairs_have():
+    """Bonded bodies are one piece, a slip holds without adhesion; the viewer changes both alive and anew."""
+    scene = three(contact="separate")
+    scene.set_contact("a", "b", "bonded")
+    scene.set_contact("b", "c", mpm.Contact("slip", friction=0.1))
+    scene.set_contact("a", "c", mpm.Contact("slip", friction=0.1))
+    sim = mpm.Simulation(scene, dx=1 / 16)
+    touching = [name for name in sim.parameters if "|" in name or name.startswith("contact")]
+    assert touching == ["contact.friction", "contact.adhesion", "a|c.friction"]
+    sim.set("c|b.friction", 0.4)
+    assert {one.friction for pair, one in sim.scene.contacts.items() if "c" in pair} == {0.4}
+    live = mpm.viewer.livesettings.names(sim)
+    assert live["contact friction"] == ("contact.friction",) and "pair 0 friction" not in live
+    assert live["pair 1 friction"] == live["pair 2 friction"] == ("a|c.friction",)
+    keys = [one.key for one in mpm.scene.settings.of_contacts(sim.scene)]
+    assert [key for key in keys if key.startswith(("contact", "pair"))] == [
+        "contact friction", "contact adhesion", "pair 1 friction", "pair 2 friction"]  # fmt: skip
+    anew = mpm.scene.settings.changed_scene(sim.scene, {"contact adhesion": 5.0, "pair 1 friction": 0.7})
+    assert anew.contact == mpm.Contact("separate", adhesion=5)
+    assert [one.friction for one in anew.contacts.values()] == [0, 0.7, 0.4]
+    assert not [
+        name for name in mpm.Simulation(three(contact="bonded"), dx=1 / 16).parameters if "contact" in name
+    ]
+
+
 def test_bonded_bodies_share_a_field():
     scene = three(contact="separate")
     scene.set_contact("a", "b", "bonded")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option
 from mpm.materials.laws import Material
 from mpm.mpm import citations
 from mpm.scene import heat, walls
-from mpm.scene.contacts import refuse_bars
+from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
 from mpm.scene.waves import refuse_absorbing
@@ -33,7 +32,6 @@ INTEGRATORS = CORE.words("integrator")
 GRADIENT_NAMES = {"mls": "MLS", "bspline": "B-spline"}
 
 MAX_PER_CELL = 10_000
-MOST_WITH_COLUMNS = 8  # bodies, all of whose pairs have columns in the history
 MOST_AT_NODE = 1000  # times the mass of the heaviest particle
 
 
@@ -419,9 +417,6 @@ def _set_contacts(core: _core.Simulation, scene: Scene) -> None:
     if default.contact != "bonded":
         core.set_contact(default.contact, default.friction, default.adhesion)
     layers = scene._layers()
-    first: dict[int, str] = {}
-    for name, layer in layers.items():
-        first.setdefault(layer, name)
     given: dict[tuple[int, int], tuple[str, float, float]] = {}
     for (a, b), one in scene.contacts.items():
         i, j = sorted((layers[a], layers[b]))
@@ -434,9 +429,8 @@ def _set_contacts(core: _core.Simulation, scene: Scene) -> None:
                 "them are two pieces, which touch in one way: make the contacts agree with set_contact"
             )
         core.set_pair(i, j, *rule, None)
-    every = combinations(first, 2) if len(first) <= MOST_WITH_COLUMNS else sorted(given)
-    for i, j in every:
-        core.set_pair(i, j, None, 0.0, 0.0, f"{first[i]}|{first[j]}")
+    for name, (i, j) in named_pairs(layers, scene.contacts).items():
+        core.set_pair(i, j, None, 0.0, 0.0, name)
 
 
 def stored_C(

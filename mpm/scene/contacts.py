@@ -12,6 +12,7 @@ from mpm.base import _check, advice
 __all__ = ["BONDED", "Contact", "Pairs", "layers_of", "pair_of", "touches"]
 
 CONTACTS = ("bonded", "separate", "slip")
+MOST_NAMED = 8  # pieces, all of whose pairs have names
 
 
 @_check.strict_options
@@ -114,6 +115,21 @@ def column_of(name: str, layers: Mapping[str, int]) -> tuple[str, int]:
         low, high = sorted((layers[a], layers[b]))
         return f"{first[low]}|{first[high]}", 1 if layers[a] == low else -1
     return "", 0
+
+
+def named_pairs(layers: Mapping[str, int], pairs: Pairs) -> dict[str, tuple[int, int]]:
+    """The pairs of layers by name ``A|B``: all of a few, else those with a contact of their own."""
+    first: dict[int, str] = {}
+    for body, layer in layers.items():
+        first.setdefault(layer, body)
+    own = {tuple(sorted((layers[a], layers[b]))) for a, b in pairs}
+    every = combinations(first, 2) if len(first) <= MOST_NAMED else sorted(own)
+    return {f"{first[i]}|{first[j]}": (i, j) for i, j in every if i != j}
+
+
+def own_pairs(layers: Mapping[str, int], pairs: Pairs, two: tuple[int, int]) -> list[tuple[str, str]]:
+    """The pairs of bodies of two layers that have a contact of their own."""
+    return [(a, b) for a, b in pairs if {layers[a], layers[b]} == {*two}]
 
 
 def why_no_column(

@@ -16,6 +16,7 @@ from mpm.motion import Velocities
 from mpm.scene import bodysettings, walls
 from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider
+from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
 
 __all__ = ["Setting", "changed_scene", "named_changes", "of_contacts", "of_scene"]
@@ -83,13 +84,24 @@ def _of_domain(scene: Scene) -> list[Setting]:
 
 
 def of_contacts(scene: Scene) -> tuple[Setting, ...]:
-    """The friction of walls and colliders that may have it, and the speeds of colliders at constant speeds."""
+    """The friction of walls, colliders and pairs of bodies that may have it, the adhesion of pairs, and the speeds of
+    colliders at constant speeds."""
     meaning = "friction coefficient of Coulomb"
     found = [
         Setting(f"friction {face}", "Walls", f"{face} friction", "", wall.friction, low=0, meaning=meaning)
         for face, wall in scene.walls.items()
         if wall.contact in walls.FRICTIONAL
     ]
+    for start, (group, rule) in _rules(scene).items():
+        if rule.contact != "bonded":
+            found.append(
+                Setting(f"{start} friction", group, "friction", "", rule.friction, low=0, meaning=meaning)
+            )
+        if rule.contact == "separate":
+            holds = "traction that holds bodies together"
+            found.append(
+                Setting(f"{start} adhesion", group, "adhesion", "Pa", rule.adhesion, low=0, meaning=holds)
+            )
     for number, collider in enumerate(scene.colliders):
         group, start = f"Collider · {collider.name}", f"collider {number}"
         if collider.contact in walls.FRICTIONAL:
@@ -104,6 +116,14 @@ def of_contacts(scene: Scene) -> tuple[Setting, ...]:
         if speeds[1] is not None:
             found.append(Setting(f"{start} turn", group, "angular velocity", "rad/s", speeds[1]))
     return tuple(found)
+
+
+def _rules(scene: Scene) -> dict[str, tuple[str, Contact]]:
+    """The group and the rule of each contact of bodies, by what the keys of its settings begin with."""
+    pairs = {
+        f"pair {k}": (f"Contact · {a}|{b}", one) for k, ((a, b), one) in enumerate(scene.contacts.items())
+    }
+    return {"contact": ("Contact of bodies", scene.contact)} | pairs
 
 
 def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
@@ -127,6 +147,11 @@ def changed_scene(scene: Scene, changes: Mapping[str, Any]) -> Scene:
         replace(bodysettings.changed(body, number, changes), material=materials[body.material])
         for number, body in enumerate(scene.bodies)
     ]
+    rules = [
+        replace(rule, **{w: changes.get(f"{start} {w}", getattr(rule, w)) for w in ("friction", "adhesion")})
+        for start, (_, rule) in _rules(scene).items()
+    ]
+    made._contact, made._contacts = rules[0], dict(zip(scene.contacts, rules[1:], strict=True))
     made._emitters = [
         replace(one, material=materials.get(one.material, one.material)) for one in scene.emitters
     ]

@@ -1,4 +1,5 @@
-"""Changes of what is simulated while it runs: parameters of materials, gravity, friction, speeds of colliders.
+"""Changes of what is simulated while it runs: parameters of materials, gravity, friction, contacts, speeds of
+colliders.
 
 The core changes nothing but these numbers: the state stays as it is, and the next step takes them. What was changed,
 and when, is kept with the scene, so that files have it and a run can be repeated.
@@ -7,13 +8,14 @@ and when, is kept with the scene, so that files have it and a run can be repeate
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from mpm import motion as _motion
 from mpm.base import _check
 from mpm.materials.laws import Material
+from mpm.scene import contacts
 from mpm.scene.changes import Change
 from mpm.scene.colliders import Collider, placed_again
 from mpm.scene.scene import Body, Scene
@@ -22,6 +24,7 @@ from mpm.scene.walls import FRICTIONAL
 ALL = "body"  # stands for every body
 TOGETHER = ", "  # between the names of bodies of one material
 WALLS = "walls"  # stands for every wall with friction
+CONTACT = "contact"  # stands for all pairs of bodies without a contact of their own
 AXES = "xyz"
 
 
@@ -37,6 +40,7 @@ def parameters(sim: Any) -> dict[str, Parameter]:
     """All that can be changed, by name."""
     found = dict(_gravity(sim))
     found |= _walls(sim)
+    found |= _contacts(sim)
     for collider in sim.scene.colliders:
         found |= _of_collider(sim, collider)
     found |= _materials(sim)
@@ -48,6 +52,9 @@ def set_value(sim: Any, name: object, value: object) -> None:
     if not hasattr(sim._core, "set_gravity"):
         raise TypeError(f"a {type(sim).__name__} takes no changes between steps")
     known = parameters(sim)
+    if isinstance(name, str) and name not in known and "|" in name:
+        target, _, what = name.rpartition(".")  # the order of a pair does not matter
+        name = f"{contacts.column_of(target, sim.scene._layers())[0] or target}.{what}"
     why = "" if isinstance(name, str) and name in known else _why(sim, name)
     chosen = _check.choice("name", name, tuple(known), why=why)
     sim._core.totals()  # what was written through views is taken, or refused, before anything changes
@@ -138,6 +145,60 @@ def _walls(sim: Any) -> dict[str, Parameter]:
     if faces:
         first = sim.scene.walls[faces[0]].friction
         found[f"{WALLS}.friction"] = Parameter(first, changer(faces, f"{WALLS}.friction"))
+    return found
+
+
+# ---- contacts of bodies -------------------------------------------------------------------------------------------
+
+
+def _contacts(sim: Any) -> dict[str, Parameter]:
+    """Friction and adhesion of the pairs with names, and of all pairs without a contact of their own."""
+    scene: Scene = sim.scene
+    if not scene._touches:
+        return {}
+    layers, pairs = scene._layers(), scene.contacts
+
+    def put_all(rule: contacts.Contact) -> None:
+        sim._core.set_contact(rule.contact, rule.friction, rule.adhesion)
+        made = _changed(sim)
+        made._contact, sim._scene = rule, made
+
+    found = _of_contact(CONTACT, scene.contact, put_all)
+    for name, two in contacts.named_pairs(layers, pairs).items():
+        own = contacts.own_pairs(layers, pairs, two)
+
+        def put(
+            rule: contacts.Contact,
+            two: tuple[int, int] = two,
+            bodies: Iterable[tuple[str, str]] = own or [(name.split("|")[0], name.split("|")[1])],
+        ) -> None:
+            sim._core.set_pair(*two, rule.contact, rule.friction, rule.adhesion, None)
+            made = _changed(sim)
+            made._contacts |= dict.fromkeys(bodies, rule)
+            sim._scene = made
+
+        found |= _of_contact(name, pairs[own[0]] if own else scene.contact, put)
+    return found
+
+
+def _of_contact(
+    name: str, rule: contacts.Contact, put: Callable[[contacts.Contact], None]
+) -> dict[str, Parameter]:
+    """The parameters of a rule, under its name."""
+
+    def changer(what: str, unit: str) -> Callable[[object], None]:
+        def change(value: object) -> None:
+            number = _check.number(f"{name}.{what}", value, low=0, unit=unit)
+            if number != getattr(rule, what):
+                put(replace(rule, **cast(Any, {what: number})))
+
+        return change
+
+    found: dict[str, Parameter] = {}
+    if rule.contact != "bonded":
+        found[f"{name}.friction"] = Parameter(rule.friction, changer("friction", ""))
+    if rule.contact == "separate":
+        found[f"{name}.adhesion"] = Parameter(rule.adhesion, changer("adhesion", "Pa"))
     return found
 
 

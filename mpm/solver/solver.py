@@ -547,6 +547,8 @@ class SolverBase(Run, Collides):
               the density, nor what varies over the body or is in the state of its particles;
             - the friction of a wall or collider that may have it, ``"y-.friction"``, ``"walls.friction"``,
               ``"plow.friction"``;
+            - the friction and the adhesion [Pa] of two bodies that touch by `mpm.Contact`, ``"a|b.friction"``, or of
+              all pairs without a contact of their own, ``"contact.adhesion"``;
             - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s]; of
               one whose motion has a rotation also ``"drum.angular_velocity"`` [rad/s]. Its motion becomes
               `mpm.motion.Velocities`, and both speeds hold from then on: later changes that its motion had are dropped.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from mpm.scene.contacts import column_of
 from mpm.scene.settings import _materials
 from mpm.solver.source import Running
 
@@ -16,6 +17,11 @@ def names(run: Running) -> dict[str, tuple[str, ...]]:
     scene = run.scene
     found = {f"gravity {axis}": (f"gravity.{axis}",) for axis in "xyz"[: scene.dimension]}
     found |= {f"friction {face}": (f"{face}.friction",) for face in scene.walls}
+    for what in ("friction", "adhesion"):
+        found[f"contact {what}"] = (f"contact.{what}",)
+        for number, pair in enumerate(scene.contacts):
+            name, _ = column_of("|".join(pair), scene._layers())
+            found[f"pair {number} {what}"] = (f"{name}.{what}",)
     for number, collider in enumerate(scene.colliders):
         start = f"collider {number}"
         found[f"{start} friction"] = (f"{collider.name}.friction",)
