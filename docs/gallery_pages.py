@@ -64,7 +64,7 @@ GROUPS = {
     "Metal, bread and other solids that yield": ("taylor-bar", "bread-tearing", "jelly-stack"),
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
-    "Bodies that touch": ("incline", "rolling-disc", "newtons-cradle", "brick-wall", "gears"),
+    "Bodies that touch": ("incline", "rolling-disc", "hertz", "newtons-cradle", "brick-wall", "gears"),
     "Bodies that conduct heat": ("quench",),
     "Several materials": ("jelly",),
 }
@@ -78,6 +78,7 @@ TITLES = {
     "disk-wall": "Disk and wall",
     "disks": "Two disks",
     "dzhanibekov": "A handle that turns over",
+    "hertz": "Hertz’s contact",
     "hydrostatic": "Column of water at rest",
     "jelly": "Jelly and fluid",
     "newtons-cradle": "Newton’s cradle",

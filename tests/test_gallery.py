@@ -28,6 +28,7 @@ SCALE = {
     "dzhanibekov": 0.5,
     "gears": 0.5,
     "hammer-blow": 0.5,
+    "hertz": 0.5,
     "honey": 0.5,
     "hourglass": 0.5,
     "hydrostatic": 0.5,
@@ -416,6 +417,23 @@ def test_mud_runs_down_to_the_wall_and_stops():
     assert 2.3 < x[:, 0].max() < 2.55  # measured 2.49 m; the wall is at 2.5 m
     assert sim.compute("speed").mean() < 0.15  # measured 0.06
     assert x[:, 1].max() > 0.6  # its yield stress holds some of it on the slope; measured 0.90 m
+
+
+def test_the_disc_presses_as_hertz_says():
+    sim = small("hertz")
+    sim.run(0.4)
+    stiff = 1e6 / 2 / (1 - 0.3**2)
+    most, half = np.sqrt(6000 * stiff / np.pi / 0.5), np.sqrt(4 * 6000 * 0.5 / np.pi / stiff)
+    block = sim.rows("block")
+    x, p = sim.particles.x[block], -sim.compute("stress")[block][:, 1, 1]
+    beside = np.abs(x[:, 0] - 1) < 0.6 * sim.dx
+    face = beside & (x[:, 1] > x[beside, 1].max() - 0.3 * sim.dx)
+    assert p[face].mean() == pytest.approx(
+        most, rel=0.05
+    )  # measured: 1.018; with the cells of the scene 0.994
+    assert sim.force("block|disc", window=0.05)[1] == pytest.approx(6000, rel=0.01)  # measured: 0.996
+    deepest = x[np.argmax(sim.compute("von_mises")[block])]
+    assert abs(deepest[0] - 1) < sim.dx and 0.4 < (0.8 - deepest[1]) / half < 1.1  # 0.78; measured: 0.71
 
 
 def test_clay_resists_more_the_deeper_the_indenter_and_keeps_its_dent():

@@ -439,6 +439,7 @@ TARGETS = {
     "gallery.rolling_disc": (lambda c, **k: G.rolling_disc(**k), {},
                              {**GALLERY, "friction": NOT_NEGATIVE, "degrees": [*NOT_NEGATIVE, 81],
                               "gravity": NOT_NEGATIVE}),
+    "gallery.hertz": (lambda c, **k: G.hertz(**k), {}, {**GALLERY, "R": [*POSITIVE, 0.1, 0.7], "force": NOT_NEGATIVE}),
     "gallery.gears": (lambda c, **k: G.gears(**k), {},
                       {**GALLERY, "friction": NOT_NEGATIVE, "angular_velocity": NUMBER}),
     "gallery.taylor_bar": (lambda c, **k: G.taylor_bar(**k), {},

@@ -37,7 +37,7 @@ from mpm.gallery.snow import (
 from mpm.gallery.soils import clay_indentation, sand_hourglass
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
-from mpm.gallery.touching import brick_wall, gears, incline, newtons_cradle, rolling_disc
+from mpm.gallery.touching import brick_wall, gears, hertz, incline, newtons_cradle, rolling_disc
 from mpm.gallery.warm import quench
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
@@ -62,6 +62,7 @@ __all__ = [
     "gears",
     "get",
     "hammer_blow",
+    "hertz",
     "honey",
     "hourglass",
     "hydrostatic",

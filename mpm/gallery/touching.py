@@ -145,6 +145,34 @@ def rolling_disc(
 
 
 @listed(
+    "a disc is pressed onto a block until it rests, as Hertz computed it (2-D, contact, damping)",
+    duration=0.5,
+    fps=60.0,
+    numerics={"dx": 1 / 50, "damping": 30.0},
+    color="von_mises",
+    limits=(0.0, 28e3),
+)
+def hertz(
+    *, E: float = 1e6, nu: float = 0.3, density: float = 1000.0, R: float = 0.5, force: float = 6000.0
+) -> Scene:
+    """A disc on a block of the same rubber; a force presses it down, and damping brings both to rest.
+
+    Of two half-planes, with E* = E/(2 − 2ν²), the half width of the contact is a = √(4 F R/(π E*)) = 84 mm, and the
+    pressure p₀ √(1 − (x/a)²) with p₀ = √(F E*/(π R)) = 46 kPa (Hertz 1882; K. L. Johnson, Contact Mechanics, 1985, eq.
+    4.45). The colours show the largest shear where theory has it, 0.78 a below the face. `force` is F, per metre of
+    depth [N/m]; both bodies, ``disc`` and ``block``, have no weight.
+    """
+    size = _check.number("R", R, low=0.2, high=0.6, unit="m")
+    load = _check.number("force", force, low=0, unit="N/m")
+    scene = Scene(lower=(0, 0), upper=(2, 2.2), contact="separate")
+    material = materials.NeoHookean(E=E, nu=nu, density=density)
+    scene.add(shapes.Box((0, 0), (2, 0.8)), material, name="block")
+    disc = scene.add(shapes.Ball((1, 0.8 + size), size), material, name="disc")
+    scene.add_force(disc, (0, -load), name="press")
+    return scene
+
+
+@listed(
     "a gear drives another one by its teeth (2-D, contact with friction)",
     duration=1.0,
     fps=60.0,
