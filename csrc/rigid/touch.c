@@ -16,7 +16,7 @@ static const double ALIKE = 0.94; /* cosine of the angle between normals that co
 typedef struct mpm_rigid_candidate {
     int owner, point;
     double at[3], normal[3], surface[3], gap;
-    bool taken;
+    bool smooth, taken;
 } mpm_rigid_candidate;
 
 /* What a point is compared with: a face of the domain, a collider, or a body. */
@@ -103,7 +103,7 @@ static void touching_place(double at[3], const mpm_rigid_state *body, const mpm_
 static bool compare(const mpm_rigid_world *world, const mpm_rigid_state *body, const mpm_rigid_point *point,
                     const struct partner *partner, double margin, mpm_rigid_candidate *found)
 {
-    const bool smooth = point->radius > 0 || point->inverse[0][0] + point->inverse[1][1] + point->inverse[2][2] > 0;
+    const bool smooth = found->smooth = point->radius > 0 || point->inverse[0][0] + point->inverse[1][1] + point->inverse[2][2] > 0;
     const double deep = smooth ? 0 : INSET * world->boundary->dx;
     double X[3], at[3], axis[3];
     for (int a = 0; a < 3; a++)
@@ -146,11 +146,61 @@ static mpm_status add_candidate(mpm_rigid_world *world, const mpm_allocator *all
     return MPM_OK;
 }
 
+static bool is_alike(const mpm_rigid_candidate *one, const mpm_rigid_candidate *other)
+{
+    return mpm_dot3(one->normal, other->normal) > ALIKE;
+}
+
+static double apart2(const double x[3], const double y[3])
+{
+    const double r[3] = {x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+    return mpm_dot3(r, r);
+}
+
+/* Is another of the candidates from `first` on, whose surface is smooth, nearer with its point to the place where this
+ * one touches? */
+static bool is_beside(const mpm_rigid_world *world, const mpm_rigid_candidate *one, size_t first)
+{
+    const mpm_rigid_state *body = &world->body[one->owner];
+    double r[3], X[3];
+    for (int a = 0; a < 3; a++)
+        r[a] = one->at[a] - body->place[a];
+    mpm_multiply_back3(X, body->rotation, r);
+    const double own = apart2(X, body->form->points[one->point].at) * (1 - 1e-9);
+    for (size_t i = first; i < world->candidates; i++) {
+        const mpm_rigid_candidate *other = &world->candidate[i];
+        if (other != one && other->smooth && is_alike(one, other) &&
+            apart2(X, body->form->points[other->point].at) < own)
+            return true;
+    }
+    return false;
+}
+
+/* Of the smooth candidates from `first` on, keeps those that touch where their point is the nearest. The cones of
+ * neighbours overlap, and their patches differ by a little where both touch: two contacts there would resist rolling.
+ * A candidate yields only to one that stays, so of those that touch at one place, one does. */
+static void keep_nearest(mpm_rigid_world *world, size_t first)
+{
+    for (size_t i = first; i < world->candidates; i++) {
+        mpm_rigid_candidate *one = &world->candidate[i];
+        if (one->smooth && is_beside(world, one, first)) {
+            one->smooth = false;
+            one->taken = true;
+        }
+    }
+    size_t kept = first;
+    for (size_t i = first; i < world->candidates; i++)
+        if (!world->candidate[i].taken)
+            world->candidate[kept++] = world->candidate[i];
+    world->candidates = kept;
+}
+
 /* The candidates of a body's points at a partner. `flips`: the partner is the first body of the pair. */
 static mpm_status find_candidates(mpm_rigid_world *world, const mpm_allocator *allocator, int owner,
                                   const struct partner *partner, double margin, bool flips)
 {
     const mpm_rigid_state *body = &world->body[owner];
+    const size_t first = world->candidates;
     for (size_t i = 0; i < body->form->count; i++) {
         mpm_rigid_candidate found = {.owner = owner, .point = (int)i};
         if (!compare(world, body, &body->form->points[i], partner, margin, &found))
@@ -161,6 +211,7 @@ static mpm_status find_candidates(mpm_rigid_world *world, const mpm_allocator *a
         if (status)
             return status;
     }
+    keep_nearest(world, first);
     return MPM_OK;
 }
 
@@ -196,11 +247,6 @@ static mpm_status keep(mpm_rigid_world *world, const mpm_allocator *allocator, c
     if (pair->b >= 0)
         mpm_touch_nearest(world->boundary, world->body[pair->b].centre, contact->image);
     return MPM_OK;
-}
-
-static bool is_alike(const mpm_rigid_candidate *one, const mpm_rigid_candidate *other)
-{
-    return mpm_dot3(one->normal, other->normal) > ALIKE;
 }
 
 /* Of the candidates like `first`, the one with the largest r . direction, or if that is 0 the largest |r|, r being its
