@@ -35,8 +35,8 @@ static bool find_targets(mpm_rigid_world *world)
     for (size_t i = 0; i < world->contacts; i++) {
         mpm_rigid_contact *c = &world->contact[i];
         const double passed = fmin(mpm_rows_gap_before(world, c), 0);
-        c->target[1] = -fmax(fmax(c->gap, 0) / rest, c->before);
-        c->target[0] = (passed + fmin(-PUSH * passed, FASTEST * h) - c->gap) / rest;
+        c->target[1] = -fmax(fmax(c->gap, 0) / rest - fmax(c->turns, 0), c->before);
+        c->target[0] = 0.5 * c->turns + (passed + fmin(-PUSH * passed, FASTEST * h) - c->gap) / rest;
     }
     for (size_t i = 0; i < world->contacts; i++) {
         const mpm_rigid_contact *c = &world->contact[i];

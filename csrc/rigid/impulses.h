@@ -6,7 +6,8 @@
  * impulses and v- before them and the forces of the step:
  *
  *     v.n >= target, J >= 0, one of them exact;   |T| <= mu J, against the sliding velocity
- *     target = -max(gap, 0)/(dt/2)                gap: in the middle of the step, with v-
+ *     target = turn - max(gap, 0)/(dt/2)          gap: in the middle of the step, with v-; turn: what a contact that
+ *                                                 lasts has there because bodies turn, 0 to -v-.n (rows.c)
  *     target = -e v-.n                            of an impact
  *
  * by projected Gauss-Seidel with accumulated impulses, which begins with those of the last step. The work of a normal

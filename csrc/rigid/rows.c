@@ -76,7 +76,9 @@ void mpm_rows_prepare(mpm_rigid_contact *c, const mpm_rigid_world *world)
 }
 
 /* Finds the velocities of contacts before the forces of the step, and how a contact that sticks wanders: the place of
- * contact moves, and the velocities of the bodies there change by w x p'. Half a step later they are equal. */
+ * contact moves, and the velocities of the bodies there change by w x p'. Half a step later they are equal. The same
+ * along the normal is why a contact that lasts has a velocity in the middle of the step: what it had before, reversed.
+ * A target of 0 would take energy from a body that rolls and is not round, and that of more than it had would add some. */
 void mpm_rows_find_velocities(mpm_rigid_world *world)
 {
     for (size_t b = 0; b < world->bodies; b++)
@@ -114,6 +116,8 @@ void mpm_rows_find_velocities(mpm_rigid_world *world)
         }
         for (int t = 0; t < 2; t++)
             c->wander[t] = -0.5 * world->dt * mpm_dot3(change, c->tangent[t]);
+        c->turns = -0.5 * world->dt * mpm_dot3(change, c->normal);
+        c->turns = c->before > 0 ? fmax(fmin(c->turns, 0), -c->before) : fmin(fmax(c->turns, 0), -c->before);
     }
     for (size_t b = 0; b < world->bodies; b++)
         memcpy(world->body[b].u, world->body[b].free, sizeof world->body[b].u);

@@ -30,6 +30,7 @@ typedef struct mpm_rigid_contact {
     double slip[2];        /* the same along the tangents [m/s] */
     bool strikes;          /* it rebounds */
     double wander[2];      /* velocity along the tangents there of a contact that sticks throughout the step [m/s] */
+    double turns;          /* the same along the normal, cut to between 0 and -before [m/s] */
     double surface[3];     /* velocity of a wall or collider there [m/s] */
     double friction, restitution;
     double impulse[3], warm[3]; /* along the normal and the two tangents, on a; those to begin with [N s] */
