@@ -12,6 +12,7 @@
 #include "base/real.h"
 #include "mpm/refusal.h"
 #include "mpm/rigid_nodes.h"
+#include "mpm/rigid_pose.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
@@ -93,25 +94,6 @@ static void begin_at(const mpm_particles *p, size_t g, mpm_rigid_body *body)
     }
 }
 
-/* Makes a rotation of what rounding has left of one. */
-static void orthonormalise(double Q[3][3])
-{
-    for (int c = 0; c < 3; c++) {
-        double size = 0;
-        for (int k = 0; k < c; k++) {
-            double along = 0;
-            for (int a = 0; a < 3; a++)
-                along += Q[a][c] * Q[a][k];
-            for (int a = 0; a < 3; a++)
-                Q[a][c] -= along * Q[a][k];
-        }
-        for (int a = 0; a < 3; a++)
-            size += Q[a][c] * Q[a][c];
-        for (int a = 0; a < 3; a++)
-            Q[a][c] /= sqrt(size);
-    }
-}
-
 static bool is_rigid(const mpm_simulation *simulation, size_t material)
 {
     return mpm_material_law(&simulation->materials[material])->rigid;
@@ -151,7 +133,7 @@ static void find_sums(mpm_simulation *simulation, double dt)
         if (!body->end_group)
             continue;
         body->sums = sum_groups(simulation, parts, (int32_t)material, body->first_group, body->end_group);
-        orthonormalise(body->rotation);
+        mpm_body_orthonormalise(body->rotation);
     }
     mpm_device_unmap(device, simulation->reports.rigid_sums);
 }
@@ -528,6 +510,10 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
             *reason = MPM_BODY_TOO_LONG;
             return MPM_OK;
         }
+    if (!mpm_rigid_pose_fits(simulation)) {
+        *reason = MPM_BODY_NO_POSE;
+        return MPM_OK;
+    }
     if (!world->bodies)
         return MPM_OK;
     begin_look(simulation);

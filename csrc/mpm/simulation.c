@@ -657,7 +657,8 @@ static void free_simulation(void *self)
 static const char *const reasons[] = {
     [MPM_GRID_NOT_FINITE - MPM_REASONS] = "grid_not_finite", [MPM_MOVES_TOO_FAR - MPM_REASONS] = "grid_moves_too_far",
     [MPM_WOULD_INVERT - MPM_REASONS] = "particle_would_invert", [MPM_BODY_TOO_LONG - MPM_REASONS] = "body_too_long",
-    [MPM_TEMPERATURE_LEFT_RANGE - MPM_REASONS] = "temperature_left_range"};
+    [MPM_TEMPERATURE_LEFT_RANGE - MPM_REASONS] = "temperature_left_range",
+    [MPM_BODY_NO_POSE - MPM_REASONS] = "body_no_pose"};
 static const char *const counters[] = {
     [MPM_HEALTH_LEFT_DOMAIN] = "left_domain", [MPM_HEALTH_CLAMPED] = "clamped", [MPM_HEALTH_DELETED] = "deleted",
     [MPM_HEALTH_CLIPPED] = "clipped", [MPM_HEALTH_REFUSED] = "refused", [MPM_HEALTH_BINNINGS] = "binnings",

@@ -66,8 +66,10 @@ enum {
     MPM_WOULD_INVERT,                  /* a particle's strain increment would turn it inside out */
     MPM_BODY_TOO_LONG,                 /* a rigid body has at least half the length of a periodic axis: `kind` is its
                                         * material */
-    MPM_TEMPERATURE_LEFT_RANGE         /* conduction gives the rows temperatures that are not positive or overflow;
+    MPM_TEMPERATURE_LEFT_RANGE,        /* conduction gives the rows temperatures that are not positive or overflow;
                                         * value[0] is the least [K], `kind`: 1 if there is a flux through a face */
+    MPM_BODY_NO_POSE                   /* `name`, x or F of the particles of a rigid body, fit no pose: `kind` is its
+                                        * material, `value` how far they are from one, and the most allowed */
 };
 
 /** Counters of the run's health. */

@@ -30,6 +30,12 @@ struct rigid_forces {
     mpm_rigid_force *list;
 };
 
+/* How far the particles of a rigid body, x [m] and F, are from a position and a rotation. */
+struct misfit {
+    int material;
+    double apart[2];
+};
+
 /* What is mapped while rigid bodies meet what they touch. */
 struct look {
     mpm_particles particles; /* x to F */
@@ -111,6 +117,7 @@ struct mpm_simulation {
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
     bool measured;     /* `measure` belongs to the current state */
+    bool poses_due;    /* x or F of rigid particles may have been written: see rigid_pose.h */
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */
     mpm_measure measure;
@@ -131,6 +138,7 @@ struct mpm_simulation {
     struct reports reports;
     struct solver solver; /* of implicit steps */
     mpm_rigid_world world;
+    struct misfit misfit; /* of the body for which a step was refused */
     struct rigid_forces rigid_forces[2]; /* of the last step; of the step that is attempted */
     mpm_rigid_node *rigid_nodes; /* that rigid bodies may touch in the step */
     size_t rigid_node_count, rigid_node_capacity;

@@ -20,6 +20,7 @@
 #include "mpm/rebin.h"
 #include "mpm/refusal.h"
 #include "mpm/rigid.h"
+#include "mpm/rigid_pose.h"
 #include "mpm/state.h"
 #include "mpm/strays.h"
 #include "mpm/sweeps.h"
@@ -116,7 +117,7 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
 bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
 {
     (void)self, (void)step;
-    return reason != MPM_BODY_TOO_LONG && reason != MPM_TEMPERATURE_LEFT_RANGE;
+    return reason != MPM_BODY_TOO_LONG && reason != MPM_TEMPERATURE_LEFT_RANGE && reason != MPM_BODY_NO_POSE;
 }
 
 mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
@@ -129,6 +130,8 @@ mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
     const mpm_status status = mpm_refusal_report(simulation, reason, &simulation->stage.report, step->dt);
     if (reason == MPM_BODY_TOO_LONG)
         simulation->run.error.kind = mpm_rigid_too_long(simulation);
+    if (reason == MPM_BODY_NO_POSE)
+        mpm_rigid_pose_report(simulation, &simulation->run.error);
     return status;
 }
 

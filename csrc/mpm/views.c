@@ -164,6 +164,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     if (status)
         return status;
     simulation->measured = false;
+    simulation->poses_due |= simulation->has_rigid && (field == MPM_FIELD_X || field == MPM_FIELD_F);
     /* F and J show one state: writing one makes the other stale. */
     if (field == MPM_FIELD_F || field == MPM_FIELD_J)
         mpm_store_outdate(&simulation->store, field == MPM_FIELD_F ? MPM_FIELD_J : MPM_FIELD_F);

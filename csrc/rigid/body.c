@@ -58,6 +58,24 @@ static double cofactors(double C[3][3], const double A[3][3])
     return mpm_dot3(A[0], C[0]);
 }
 
+void mpm_body_orthonormalise(double Q[3][3])
+{
+    for (int c = 0; c < 3; c++) {
+        double size = 0;
+        for (int k = 0; k < c; k++) {
+            double along = 0;
+            for (int a = 0; a < 3; a++)
+                along += Q[a][c] * Q[a][k];
+            for (int a = 0; a < 3; a++)
+                Q[a][c] -= along * Q[a][k];
+        }
+        for (int a = 0; a < 3; a++)
+            size += Q[a][c] * Q[a][c];
+        for (int a = 0; a < 3; a++)
+            Q[a][c] /= sqrt(size);
+    }
+}
+
 void mpm_body_invert(double inverse[3][3], const double I[3][3], int dim)
 {
     double C[3][3];

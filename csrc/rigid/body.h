@@ -92,6 +92,9 @@ typedef struct mpm_rigid_state {
 mpm_status mpm_body_copy(mpm_rigid_form *copy, const mpm_allocator *allocator, const mpm_rigid_form *form);
 void mpm_body_clear(mpm_rigid_form *form, const mpm_allocator *allocator);
 
+/** Makes a rotation of what rounding has left of one. */
+void mpm_body_orthonormalise(double Q[3][3]);
+
 /** The inverse of a symmetric tensor, in 2-D of its zz component alone. */
 void mpm_body_invert(double inverse[3][3], const double I[3][3], int dim);
 

@@ -78,7 +78,7 @@ void mpm_rows_prepare(mpm_rigid_contact *c, const mpm_rigid_world *world)
 /* Finds the velocities of contacts before the forces of the step, and how a contact that sticks wanders: the place of
  * contact moves, and the velocities of the bodies there change by w x p'. Half a step later they are equal. The same
  * along the normal is why a contact that lasts has a velocity in the middle of the step: what it had before, reversed.
- * A target of 0 would take energy from a body that rolls and is not round, and that of more than it had would add some. */
+ * A target of 0 would take energy from a body that rolls and is not round, and more than it had would add some. */
 void mpm_rows_find_velocities(mpm_rigid_world *world)
 {
     for (size_t b = 0; b < world->bodies; b++)

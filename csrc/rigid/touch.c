@@ -103,7 +103,8 @@ static void touching_place(double at[3], const mpm_rigid_state *body, const mpm_
 static bool compare(const mpm_rigid_world *world, const mpm_rigid_state *body, const mpm_rigid_point *point,
                     const struct partner *partner, double margin, mpm_rigid_candidate *found)
 {
-    const bool smooth = found->smooth = point->radius > 0 || point->inverse[0][0] + point->inverse[1][1] + point->inverse[2][2] > 0;
+    const double curved = point->radius + point->inverse[0][0] + point->inverse[1][1] + point->inverse[2][2];
+    const bool smooth = found->smooth = curved > 0;
     const double deep = smooth ? 0 : INSET * world->boundary->dx;
     double X[3], at[3], axis[3];
     for (int a = 0; a < 3; a++)

@@ -262,6 +262,16 @@ def temperature_left_range(t: Error) -> str:
     )
 
 
+def body_no_pose(t: Error) -> str:
+    unit = " m" if t.subject == "x" else ""
+    return (
+        f"{t.subject} of the particles of the rigid body of materials[{t.number}] fit no position and rotation: they "
+        f"are up to {t.values[0]:.3g}{unit} off; must be at most {t.values[1]:.3g}{unit}; {NOT_TAKEN}: write "
+        "x = p + Q X and F = Q of all its particles, with one place p and one rotation Q and X = particles.rest, or "
+        "delete the body and add another"
+    )
+
+
 # ---- smoothed particle hydrodynamics --------------------------------------------------------------------------------
 
 
@@ -331,7 +341,7 @@ WORDS: dict[str, Callable[[Error], str]] = {
         *(dt_too_small, dt_above_bound, collider_too_fast, not_converged, left_range, state_not_finite),
         *(response_not_finite, left_domain),
         *(written_not_finite, written_inverted, written_outside, written_not_state, written_together),
-        *(grid_not_finite, grid_moves_too_far, particle_would_invert, body_too_long),
+        *(grid_not_finite, grid_moves_too_far, particle_would_invert, body_too_long, body_no_pose),
         temperature_left_range,
         *(forces_not_finite, particle_moves_too_far),
         *(nodes_not_finite, node_moves_too_far, element_would_invert, element_would_stiffen),
