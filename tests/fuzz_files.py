@@ -38,6 +38,15 @@ from fuzz_mutations import (
 from mpm.io import checkpoint, container, hdf5, hdf5_bytes, vtkhdf_reader
 from mpm.meshes import readers
 
+
+def hinged() -> Any:
+    """A rigid body on a hinge."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    joint = mpm.joints.Hinge((0.4, 0.5))
+    scene.add(mpm.shapes.Box((0.4, 0.4), (0.7, 0.6)), mpm.materials.Rigid(density=1000), joint=joint)
+    return mpm.Simulation(scene, dx=1 / 8, threads=1)
+
+
 # --- trajectories ----------------------------------------------------------------------------------------------------
 
 
@@ -57,9 +66,10 @@ class Trajectory(Kind):
     def make(self, folder: Path) -> list[bytes]:
         seeds, path = [], folder / "seed.vtkhdf"
         packed = {"compression": 1, "fields": ("v", "F", "J", "stress", "pressure")}
-        with mesh().record(path, fps=1e9, fields=("v", "stress")):
-            pass
-        seeds.append(path.read_bytes())
+        for first in (mesh(), hinged()):
+            with first.record(path, fps=1e9, fields=("v", "stress")):
+                first.step(1)
+            seeds.append(path.read_bytes())
         for dim, options in ((2, {"fields": ("v",)}), (3, packed)):
             sim = tiny(dim)
             with sim.record(path, fps=1e9, **options):
@@ -160,6 +170,8 @@ def use_frames(path: Path, rng: random.Random) -> None:
                 assert len(frame[name]) == len(frame) and frame.x.shape == (len(frame), frames.dimension)
             for name in frames.quantities:
                 frame.compute(name)
+            for solid in frame._solids():
+                assert np.isfinite(solid.distance(solid.at_rest(frame.x))[0]).all()
             cells = frame.cells
             assert cells is None or not cells.size or (cells.min() >= 0 and cells.max() < len(frame))
             for collider in frame.scene.colliders:

@@ -20,6 +20,8 @@ from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.io.description import restore, understood
 from mpm.io.sequence_reader import Reader as SequenceReader
 from mpm.io.sequence_reader import is_sequence
+from mpm.io.solids import at, checked
+from mpm.io.solids import restore as restore_solids
 from mpm.io.vtkhdf_reader import Reader
 from mpm.scene.changes import Change
 from mpm.scene.colliders import Placed, distance_of, place, prepare
@@ -38,11 +40,15 @@ Array = npt.NDArray[Any]
 
 
 class Stage:
-    """Where a trajectory takes place: the scene without its bodies, and its colliders at any time."""
+    """Where a trajectory takes place: the scene without its bodies, its colliders at any time, and the shapes of rigid
+    bodies with their poses (frames, k, d + d²)."""
 
-    def __init__(self, scene: Scene, dx: float) -> None:
+    def __init__(
+        self, scene: Scene, dx: float, solids: Sequence[Solid] = (), poses: FloatArray | None = None
+    ) -> None:
         self.scene = scene._kept_copy()
         self._dx = dx
+        self._rigid, self._poses = solids, poses
 
     @functools.cached_property
     def _placed(self) -> list[Placed]:
@@ -59,6 +65,10 @@ class Stage:
     def posed(self, time: float) -> list[Placed]:
         """The colliders at a time [s]."""
         return [one.at(time) for one in self._placed]
+
+    def solids(self, frame: int) -> list[Solid]:
+        """The rigid bodies in a frame of the file."""
+        return [] if self._poses is None else at(self._rigid, self._poses[frame])
 
 
 class _Recorded:
@@ -114,7 +124,7 @@ class Frame(_Recorded):
 
     @property
     def scene(self) -> Scene:
-        """Domain, gravity, walls and colliders; the bodies are not in the file, but for their particles."""
+        """Domain, gravity, walls and colliders; not the bodies, of which a file has particles and rigid shapes."""
         return self._stage.scene
 
     @property
@@ -245,7 +255,7 @@ class Frame(_Recorded):
         return self.cells
 
     def _solids(self) -> Sequence[Solid]:
-        return ()  # files have no shapes
+        return self._stage.solids(self._number)
 
     def _kinds(self) -> tuple[str, ...]:
         """What the materials were, where the file says so."""
@@ -532,7 +542,8 @@ def replay(path: str | os.PathLike[str], *, fps: float | None = None) -> Replay:
     if is_sequence(place):
         frames = SequenceReader(place, rate)
         dx = float(frames.description["numerics"]["dx"])
-        return Replay(frames, np.arange(frames.frames), Stage(frames.scene, dx))
+        stage = Stage(frames.scene, dx, frames.solids, frames.poses)
+        return Replay(frames, np.arange(frames.frames), stage)
     if rate is not None:
         raise ValueError(f"fps = {rate:g}: must not be given, {place.name!r} states it")
     reader = Reader(place)
@@ -540,7 +551,16 @@ def replay(path: str | os.PathLike[str], *, fps: float | None = None) -> Replay:
         scene = restore(*reader.scene)
         if scene.dimension != reader.dimension:
             raise ValueError(f"the scene is {scene.dimension}-D")
-        stage = Stage(scene, float(reader.description["numerics"]["dx"]))
+        dx, rigid, poses = (
+            float(reader.description["numerics"]["dx"]),
+            restore_solids(*reader.scene, scene),
+            None,
+        )
+        if rigid:
+            if reader.poses is None:
+                raise ValueError("the poses of its rigid bodies are not there")
+            poses = checked(reader.poses, len(rigid), scene)
+        stage = Stage(scene, dx, rigid, poses)
     except ValueError as error:
         reader.close()
         raise reader.defect(f"is damaged: its description is not whole ({error})") from None

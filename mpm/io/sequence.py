@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -96,6 +97,8 @@ class Writer:
         What `mpm.io.trajectory.describe` says.
     scene : tuple
         What `mpm.io.description.describe` says.
+    poses : ndarray or None
+        Of the rigid bodies of the scene (k, d + d²).
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Writer:
         *,
         description: Mapping[str, Any],
         scene: tuple[Tree, Arrays],
+        poses: FloatArray | None = None,
     ) -> None:
         self._names, self._count = names, 0
         tree, arrays = scene
@@ -119,14 +123,21 @@ class Writer:
         line = _line(head)  # raises before anything is written
         self._write_frame(first)
         with paths.created(names.series) as file:
-            file.write(line + _frame_line(first, totals))
+            file.write(line + _frame_line(first, totals, poses=poses))
         self._count = 1
 
-    def append(self, state: State, totals: Mapping[str, FloatArray], changes: Sequence[Change] = ()) -> None:
+    def append(
+        self,
+        state: State,
+        totals: Mapping[str, FloatArray],
+        changes: Sequence[Change] = (),
+        *,
+        poses: FloatArray | None = None,
+    ) -> None:
         """Write another frame; `changes` are those of the run since the frame before."""
         self._write_frame(state)
         with self._names.series.open("ab") as file:
-            file.write(_frame_line(state, totals, changes))
+            file.write(_frame_line(state, totals, changes, poses))
         self._count += 1
 
     def close(self) -> None:
@@ -140,9 +151,16 @@ class Writer:
             WRITERS[self._names.suffix.lower()](file, state)
 
 
-def _frame_line(state: State, totals: Mapping[str, FloatArray], changes: Sequence[Change] = ()) -> bytes:
+def _frame_line(
+    state: State,
+    totals: Mapping[str, FloatArray],
+    changes: Sequence[Change] = (),
+    poses: FloatArray | None = None,
+) -> bytes:
     numbers = {name: values.tolist() for name, values in totals.items()}
     content = {"time": state.time, "step": state.step, "particles": state.count, "totals": numbers}
+    if poses is not None:  # JSON has no NaN
+        content["poses"] = [row if all(map(math.isfinite, row)) else None for row in poses.tolist()]
     return _line(content | ({"changes": described(changes)} if changes else {}))
 
 

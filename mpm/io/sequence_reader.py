@@ -16,12 +16,13 @@ import numpy.typing as npt
 from mpm.base import _check, files
 from mpm.base.fieldtable import LASTING, is_name
 from mpm.errors import FileFormatError
-from mpm.io import formats
+from mpm.io import formats, solids
 from mpm.io.description import DTYPES, restore
 from mpm.io.sequence import BETWEEN, FORMAT, SERIES, SUFFIXES, Names, names_of
 from mpm.io.vtkhdf_reader import ENERGIES, check_description, understood_changes
 from mpm.scene.changes import Change
 from mpm.scene.scene import Scene
+from mpm.solver.solids import Solid
 from mpm.solver.state import in_dimension
 
 Array = npt.NDArray[Any]
@@ -65,6 +66,8 @@ class Reader:
         self._kept: tuple[int, Mapping[str, Array]] | None = None
         self._closed = False
         self.changes: tuple[Change, ...] = ()
+        self.solids: list[Solid] = []
+        self.poses: Array | None = None
         if names.series.is_file():
             if fps is not None:
                 raise ValueError(f"fps = {fps:g}: must not be given, {names.series.name!r} states it")
@@ -99,10 +102,14 @@ class Reader:
                 )
             self.dimension = int(dimension)
             self.description = check_description(head.get("description"))
-            self.scene: Scene = restore(head.get("scene"), _unpacked(head.get("arrays")))
+            arrays = _unpacked(head.get("arrays"))
+            self.scene: Scene = restore(head.get("scene"), arrays)
             if self.scene.dimension != self.dimension:
                 raise FileFormatError(f"is damaged: the scene is {self.scene.dimension}-D")
             self._read_rows(rows)
+            self.solids = solids.restore(head.get("scene"), arrays, self.scene)
+            if self.solids:
+                self.poses = _poses(rows, self.solids, self.scene)
             noted = [row.get("changes", []) for row in rows]
             if not all(isinstance(entries, list) for entries in noted):
                 raise FileFormatError("is damaged: changes are no list")
@@ -256,6 +263,17 @@ def _json(line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise FileFormatError("is damaged: a line is no JSON object")
     return found
+
+
+def _poses(rows: list[dict[str, Any]], bodies: list[Solid], scene: Scene) -> Array:
+    """Where rigid bodies are in all frames (frames, k, d + d²)."""
+    none = [None] * (scene.dimension + scene.dimension**2)
+    try:
+        said = [[none if row is None else row for row in line["poses"]] for line in rows]
+        found = np.array(said, dtype=np.float64)  # None becomes NaN
+        return solids.checked(found.reshape(len(rows), -1), len(bodies), scene)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise FileFormatError(f"is damaged: a line about a frame makes no sense ({error})") from None
 
 
 def _unpacked(arrays: object) -> dict[str, Array]:

@@ -20,10 +20,11 @@ from mpm.base import _check, config, files, interrupts, paths
 from mpm.base._check import FloatArray
 from mpm.base.closing import Closing
 from mpm.base.fieldtable import LASTING
-from mpm.io import sequence
+from mpm.io import sequence, solids
 from mpm.io.description import Arrays, Tree
-from mpm.io.description import describe as describe_scene
+from mpm.io.description import Writer as Describer
 from mpm.io.vtkhdf import Writer, h5py, is_recorded
+from mpm.solver.solids import Solid
 from mpm.solver.source import Running
 from mpm.solver.state import State, check_fields
 from mpm.solver.totals import per_depth
@@ -50,6 +51,7 @@ class Recording(_check.Strict, Closing):
         "_noted",
         "_path",
         "_place",
+        "_rigid",
         "_seconds",
         "_sim",
         "_start",
@@ -79,13 +81,15 @@ class Recording(_check.Strict, Closing):
         self._ids = first.fields["id"]
         self._noted = len(sim.scene._changes)  # the scene in the file has them
         description = describe(sim, fps=self._fps, fields=self._fields, hdf5=self._names is None)
-        scene = stage(sim)
+        bodies = sim._shaped()
+        self._rigid = [one.first for one in bodies]
+        scene, placed = stage(sim, bodies), self._poses(sim)
         self._writer: Writer | sequence.Writer | None = None
 
         def begin() -> None:
             if self._names is not None:
                 self._writer = sequence.Writer(
-                    self._names, first, _totals(sim), description=description, scene=scene
+                    self._names, first, _totals(sim), description=description, scene=scene, poses=placed
                 )
                 return
             with files.renamed(self._path) as file:  # open files may be renamed
@@ -96,6 +100,7 @@ class Recording(_check.Strict, Closing):
                     description=description,
                     scene=scene,
                     cells=sim._cells(),
+                    poses=placed,
                     compression=level,
                 )
 
@@ -157,13 +162,13 @@ class Recording(_check.Strict, Closing):
             return
         began = time.perf_counter()
         try:
-            state, totals = self._take(sim), _totals(sim)
+            state, totals, placed = self._take(sim), _totals(sim), self._poses(sim)
             changes = sim.scene._changes.since(self._noted)
             self._noted += len(changes)
             if isinstance(self._writer, Writer):
-                self._writer.append(state, totals, sim._cells(), changes)
-            else:  # the particles alone
-                self._writer.append(state, totals, changes)
+                self._writer.append(state, totals, sim._cells(), changes, poses=placed)
+            else:  # no cells
+                self._writer.append(state, totals, changes, poses=placed)
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
                 self.close()
@@ -172,6 +177,10 @@ class Recording(_check.Strict, Closing):
         self._frames += 1
         self._due = _next_due(self._start, self._fps, sim.time)
         self._seconds += time.perf_counter() - began
+
+    def _poses(self, sim: Running) -> FloatArray | None:
+        """Where the rigid bodies that the file has are now."""
+        return solids.poses(sim._shaped(), self._rigid, sim.dimension) if self._rigid else None
 
     def _take(self, sim: Running) -> State:
         """The fields that differ from those of the frame before; all of them where every frame has its own file."""
@@ -236,12 +245,14 @@ def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = Tr
     }
 
 
-def stage(sim: Running) -> tuple[Tree, Arrays]:
-    """The scene as `mpm.io.description` has it, without its bodies: these are the particles, whose shapes and functions
-    would only have to be kept. Loads and contacts of pairs are of bodies, and are left out with them."""
+def stage(sim: Running, bodies: Sequence[Solid] = ()) -> tuple[Tree, Arrays]:
+    """The scene as `mpm.io.description` has it, with the shapes of rigid `bodies` in place of its bodies: others are
+    their particles. Loads and contacts of pairs are of bodies, and are left out with them."""
     scene = copy.copy(sim.scene)
     scene._bodies, scene._emitters, scene._loads, scene._contacts = [], [], [], {}
-    return describe_scene(scene)
+    writer = Describer()
+    tree = writer.scene(scene)
+    return tree | ({"solids": solids.describe(bodies, writer)} if bodies else {}), writer.arrays
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class Writer:
         What `mpm.io.description.describe` returns.
     cells : ndarray or None
         The rows of the corners (m, d + 1) of the first frame's cells; without them, every particle is a vertex.
+    poses : ndarray or None
+        Of the rigid bodies of the scene (k, d + d²), NaN where the shape of a body is not to be shown.
     compression : int
         Of gzip, 0 (none) to 9.
     """
@@ -139,6 +141,7 @@ class Writer:
         description: Mapping[str, Any],
         scene: tuple[Mapping[str, Any], Mapping[str, Array]],
         cells: Array | None,
+        poses: Array | None,
         compression: int,
     ) -> None:
         self._h5py = h5py()
@@ -156,14 +159,14 @@ class Writer:
             tree, arrays = scene
             texts = {"description": _as_bytes(description), "scene": _as_bytes(tree)}
             self._reserve(sum(array.nbytes for array in (*texts.values(), *arrays.values())))
-            self._lay_out(first, totals, texts, arrays, cells)
+            self._lay_out(first, totals, texts, arrays, cells, poses)
             try:
                 self._file.swmr_mode = True  # HDF5 releases its lock
             except RuntimeError as error:  # h5py raises this for an error of the file system
                 raise OSError(f"a recording could not begin ({error})") from error
             _locked(self._descriptor, shared=True)  # for as long as it is written to: see `repair`
             self._step_count = self._h5py.h5a.open(self._file["VTKHDF/Steps"].id, b"NSteps")
-            self.append(first, totals, cells)
+            self.append(first, totals, cells, poses=poses)
         except BaseException:
             with contextlib.suppress(OSError):  # the first error says more
                 self.close()
@@ -176,6 +179,7 @@ class Writer:
         texts: Mapping[str, Array],
         arrays: Mapping[str, Array],
         cells: Array | None,
+        poses: Array | None,
     ) -> None:
         """Create all groups and datasets; SWMR allows no later ones."""
         rows = _chunk(first.count)
@@ -210,6 +214,7 @@ class Writer:
             kept.create_dataset(name, data=array)
         self._steps = self._grow(own, "steps")
         self._changes = self._grow(own, "changes", (), np.uint8, CHANGES_CHUNK)
+        self._poses = None if poses is None else self._grow(own, "poses", (poses.size,), np.float64)
         width = sum(len(values) for values in totals.values())
         self._totals = self._grow(own, "totals", (width,), np.float64)
         names_of_columns = [name for name, values in totals.items() for _ in values]
@@ -252,6 +257,8 @@ class Writer:
         totals: Mapping[str, Array],
         cells: Array | None,
         changes: Sequence[Change] = (),
+        *,
+        poses: Array | None = None,
     ) -> None:
         """Write a frame, with the rows of the corners of its cells if it has cells; fields that the state does not have
         are those of the frame before. `changes` are those of the run since the frame before.
@@ -270,7 +277,7 @@ class Writer:
         self._reserve(sum(rooms) + len(text))
         try:
             self._changes.put(np.frombuffer(text, dtype=np.uint8))
-            self._append(state, totals, cells)
+            self._append(state, totals, cells, poses)
         except RuntimeError as error:  # h5py raises this for an error of the file system
             raise OSError(f"a frame could not be written ({error})") from error
 
@@ -284,7 +291,9 @@ class Writer:
             if error.errno in NO_ROOM:
                 raise
 
-    def _append(self, state: State, totals: Mapping[str, Array], cells: Array | None) -> None:
+    def _append(
+        self, state: State, totals: Mapping[str, Array], cells: Array | None, poses: Array | None
+    ) -> None:
         self._put_topology(state.count, cells)
         self._starts.put([self._points.put(state.spatial("x"))])
         for name, (column, offsets) in self._fields.items():
@@ -293,6 +302,8 @@ class Writer:
             offsets.put([self._last[name]])
         self._times.put([state.time])
         self._steps.put([state.step])
+        if self._poses is not None and poses is not None:
+            self._poses.put([poses.ravel()])
         self._totals.put([np.concatenate(list(totals.values()))])
         self._file.flush()
         self._step_count.write(np.array(self.frames + 1, dtype=np.int64))

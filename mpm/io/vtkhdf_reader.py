@@ -99,6 +99,7 @@ class Reader:
             if array.dtype.name not in DTYPES:
                 refuse(f"the array {_check.shown(name)} of the scene has the type {array.dtype}")
         self.changes = _changes(own)
+        self.poses = _column(own, "poses", frames, "f", axes=2) if "poses" in own.members else None
         self.scene = _json(own.dataset("scene")), {name: array.rows() for name, array in arrays.items()}
 
     def _count_particles(self, root: Group, frames: int) -> Array:

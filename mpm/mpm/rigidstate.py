@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpm.base._check import FloatArray
+from mpm.joints import Joint
 from mpm.mpm.rigidforms import Form
-from mpm.shapes.distances import measure
 from mpm.solver.solids import Solid
 
 __all__ = ["RigidState", "solid_of", "state_of"]
@@ -109,22 +109,22 @@ def solid_of(
     rest: FloatArray,
     rotation: FloatArray,
     spacing: float,
-) -> Solid | None:
+    joint: Joint | None,
+) -> Solid:
     """The shape of a body for pictures, from its first id and their number, and from masses (n,), places (n, d), and
-    places in the rest frame (n, d) of its particles; None where they are not where the shape is."""
+    places in the rest frame (n, d) of its particles."""
     position = m @ (x - rest @ rotation.T) / m.sum()
     if not np.abs(position + rest @ rotation.T - x).max() < APART * spacing:
-        return None
+        position = np.full_like(position, np.nan)
     d = x.shape[1]
-    program, reference, points = form.program, form.reference, form.points
-    rim = points[:, 3:4] + 0.5 * spacing
+    rim = form.points[:, 3:4] + 0.5 * spacing
     return Solid(
         *ids,
         shape=form,
-        distance=lambda y: measure(program, y + reference),
-        lower=(points[:, :d] - rim).min(axis=0),
-        upper=(points[:, :d] + rim).max(axis=0),
+        lower=(form.points[:, :d] - rim).min(axis=0),
+        upper=(form.points[:, :d] + rim).max(axis=0),
         spacing=spacing,
         position=position,
         rotation=rotation,
+        joint=joint,
     )

@@ -760,9 +760,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         forces = self._rigid_forces(index)
         return state_of(m, x, v, C[0], F[0], forces, self._forms[index], period, self._numerics.dx)
 
-    def _solids(self) -> list[Solid]:
+    def _shaped(self) -> list[Solid]:
         if not self._forms:
             return []
+        joints = {part.name: None if isinstance(part, Gone) else part.body.joint for part in self._parts}
         p, d = self.particles, self.dimension
         material, m, x, rest, F, volume = (
             p._copy(name) for name in ("material", "mass", "x", "rest", "F", "volume")
@@ -775,8 +776,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             mass, at, begun = (np.asarray(field[rows], dtype=np.float64) for field in (m, x, rest))
             rotation = np.asarray(F[rows.start], dtype=np.float64)
             spacing = float(np.median(volume[rows])) ** (1 / d)
-            found.append(solid_of(form, ids, mass, at, begun, rotation, spacing))
-        return [one for one in found if one is not None]
+            found.append(solid_of(form, ids, mass, at, begun, rotation, spacing, joints.get(name)))
+        return found
 
     def _rigid_forces(self, index: int) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Force (3,) and torque (3,) of each partner on the body of this material in the last step."""

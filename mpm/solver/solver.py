@@ -254,7 +254,11 @@ class SolverBase(Run, Collides):
         return None
 
     def _solids(self) -> Sequence[Solid]:
-        """The rigid bodies whose shapes are known."""
+        """The rigid bodies whose shapes are where their particles are."""
+        return [one for one in self._shaped() if one.there]
+
+    def _shaped(self) -> Sequence[Solid]:
+        """All rigid bodies with particles."""
         return ()
 
     # ---- what it says ----------------------------------------------------------------------------------

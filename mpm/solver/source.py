@@ -83,6 +83,9 @@ class Running(Source, Protocol):
     threads: int
     _recordings: list[Any]  # the open ones
 
+    def _shaped(self) -> Sequence[Solid]:
+        """All rigid bodies with particles, also those whose particles are not where the shape is."""
+
     @property
     def steps(self) -> int:
         """Steps taken."""
