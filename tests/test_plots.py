@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import mpm
 from mpm import materials, shapes
-from mpm.viz import sampled
+from mpm.viz import color, sampled
 
 SOLID = materials.FixedCorotated(E=2e4, nu=0.3, density=1000)
 SIZES = [(3, 2), (6.4, 4.8), (12, 9)]
@@ -283,3 +283,40 @@ def test_text_is_within_the_figure_and_apart(size, what):
             ]
             assert not any(a.overlaps(b) for a, b in pairwise(ticks))
     assert all(text.get_fontsize() >= 6 for text in figure.findobj(lambda t: hasattr(t, "get_fontsize")))
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_what_is_at_rest_has_no_pattern_of_rounding(dim):
+    scene = mpm.Scene((0,) * dim, (1,) * dim, gravity=(0,) * (dim - 1) + (-10.0,))
+    scene.add(shapes.Box((0.2,) * dim, (0.4,) * dim), mpm.materials.FixedCorotated(E=1e5, nu=0.3, density=1))
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    n = len(sim.particles)
+    renderer = mpm.viz.Renderer(sim, size=(96, 96), color="speed")
+    sim.particles.v[:, 0] = np.linspace(1e-9, 9e-7, n)  # sqrt(10) x 1e-6 m/s are noise
+    still = sim.plot(color="speed")
+    assert renderer.scale.take(sim.compute("speed")) == (0, 1) and still.colorbar.get_ylim() == (0, 1)
+    assert color.span(
+        "kinetic_energy", sim.compute("kinetic_energy"), color.noise(sim, "kinetic_energy")
+    ) == (0, 1)
+    sim.particles.v[:, 0] = np.linspace(0, 0.02, n)
+    assert renderer.scale.take(sim.compute("speed")) == (0, 0.02)  # not the scale of zeros
+    sim.particles.v[:] = 0
+    assert renderer.scale.take(sim.compute("speed")) == (0, 0.02)
+    creeping = mpm.Scene((0,) * dim, (1,) * dim)
+    creeping.add(
+        shapes.Box((0.2,) * dim, (0.4,) * dim), mpm.materials.Snow(), velocity=(1e-9,) + (0,) * (dim - 1)
+    )
+    assert color.noise(mpm.Simulation(creeping, dx=0.1), "speed") == 0
+
+
+def test_the_corners_of_a_rigid_body_do_not_outweigh_particles():
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(mpm.shapes.Box((0.1, 0.1, 0.1), (0.4, 0.4, 0.4)), mpm.materials.Snow(), velocity=(3, 0, 0))
+    scene.add(
+        mpm.shapes.Ball((0.7, 0.7, 0.7), 0.15), mpm.materials.Rigid(density=1000), velocity=(1e-3, 0, 0)
+    )
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    renderer = mpm.viz.Renderer(sim, size=(96, 96), color="speed")
+    renderer.frame(sim)
+    assert renderer.scale.limits == (0, 3)
+    renderer.frame(sim)

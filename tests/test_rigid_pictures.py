@@ -5,7 +5,7 @@ import pytest
 
 import mpm
 from mpm import shapes, viz
-from mpm.viz import solids
+from mpm.viz import jointmarks, solids
 from viewers import Browser
 
 STONE = mpm.materials.Rigid(density=1000)
@@ -147,3 +147,49 @@ def test_the_viewer_gets_the_shapes(dim):
         a, b, c = np.moveaxis(corners.reshape(-1, 3, 2), 1, 0)
         u, v = b - a, c - a
         assert np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]).sum() / 2 == pytest.approx(0.06, rel=5e-3)
+
+
+def joined(dim):
+    """A body on a hinge, one on a slider, and two with a fixed axis, which is free to be marked."""
+    scene = mpm.Scene((0,) * dim, (1,) * dim)
+    axis = {} if dim == 2 else {"axis": (0, 0, 1)}
+    box = shapes.Box((0.2, 0.2, 0.2)[:dim], (0.5, 0.4, 0.4)[:dim])
+    scene.add(box, STONE, joint=mpm.joints.Hinge((0.35, 0.3, 0.3)[:dim], **axis), name="hinge")
+    slider = mpm.joints.Slider((0.6, 0.8, 0)[:dim])
+    scene.add(box.translate((0.4, 0, 0)[:dim]), STONE, joint=slider, name="slider")
+    still = mpm.joints.FixedAxis(**axis, spin=0.0)
+    scene.add(box.translate((0, 0.4, 0)[:dim]), STONE, joint=still, name="axis")
+    scene.add(box.translate((0.4, 0.4, 0)[:dim]), STONE, name="free")
+    if dim == 3:
+        ball = shapes.Ball((0.5, 0.5, 0.8), 0.1)
+        scene.add(ball, STONE, joint=mpm.joints.Socket((0.5, 0.5, 0.85)), name="socket")
+    return mpm.Simulation(scene, dx=0.1, threads=1)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_joints_are_marked(dim):
+    sim = joined(dim)
+    marks = {name: jointmarks.lines(one) for name, one in zip(sim._bodies(), sim._solids(), strict=True)}
+    assert {name: len(lines) for name, lines in marks.items()} == (
+        {"hinge": 2, "slider": 3, "axis": 1, "free": 0} | ({} if dim == 2 else {"socket": 3})
+    )
+    point = np.array((0.35, 0.3, 0.3)[:dim])
+    assert np.allclose(marks["hinge"][0][:-1].mean(axis=0), point)
+    rail = marks["slider"][0][1] - marks["slider"][0][0]
+    assert np.allclose(rail / np.linalg.norm(rail), (0.6, 0.8, 0)[:dim])
+    assert np.allclose(marks["slider"][0].mean(axis=0), sim._solids()[1].position)
+    renderer = viz.Renderer(
+        sim, size=(240, 240), annotate=False, color="yellow", camera="top" if dim == 3 else None
+    )
+    image = renderer.frame(sim).astype(int)
+    scale = renderer.camera.scale
+    for line in (line for lines in marks.values() for line in lines):
+        column, row, _ = renderer.camera.project(line[:1])
+        at = round(float(row[0]) / 2), round(float(column[0]) / 2)
+        near = image[at[0] - 1 : at[0] + 2, at[1] - 1 : at[1] + 2].max(axis=2)
+        assert near.min() < 110, (line[0], scale)  # dark on yellow
+    ends = jointmarks.segments(sim._solids())
+    assert np.abs(Browser(sim).positions("joints").reshape(-1, 2, dim) - np.stack(ends, axis=1)).max() < 5e-5
+    if dim == 2:
+        axes = sim.plot().figure.axes[0]
+        assert [len(c.get_paths()) for c in axes.collections[-2:]] == [6, 6]

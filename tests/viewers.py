@@ -56,13 +56,14 @@ class Browser:
         return self.placed(self.part(name))
 
     def colliders(self, part="faces"):
-        """Corners (m, 3, d) of the triangles of them, or ends (m, 2, d) of the lines along them, in metres."""
+        """Corners (m, 3, d) of the triangles of them (or of "ground"), or ends (m, 2, d) of the "lines", in metres."""
         message, (data,) = self.last("colliders")
-        (_, faces), (_, lines) = message["parts"]
         vertices = np.frombuffer(data, dtype=np.uint16).reshape(-1, 4)
-        assert len(vertices) == faces + lines
-        x = self.placed(vertices[:faces] if part == "faces" else vertices[faces:])
-        return x.reshape(-1, 3 if part == "faces" else 2, x.shape[1])
+        names, counts = zip(*message["parts"], strict=True)
+        assert len(vertices) == sum(counts)
+        ends = np.cumsum(counts)
+        x = self.placed(dict(zip(names, np.split(vertices, ends[:-1]), strict=True))[part])
+        return x.reshape(-1, 2 if part == "lines" else 3, x.shape[1])
 
     def placed(self, vertices):
         lower, size = (np.array(self.state["box"][k]) for k in ("lower", "size"))

@@ -15,6 +15,7 @@ uniform vec4 ink;          // alpha 0: from the colour scale
 uniform vec4 cut;          // hides where dot(cut.xyz, position) > cut.w
 uniform bool lit;          // the fourth number is a normal, see frames.faces
 uniform bool smoothed;     // by outward
+uniform bool block;        // is whole within the domain
 out vec4 color;
 out float beyond;
 out highp vec3 place; // before the eye [m]
@@ -42,7 +43,7 @@ void main() {
   // Both sides are lit.
   if (!lit) return;
   vec3 outside = max(domainLower - position, position - domainUpper);
-  beyond = max(beyond, max(outside.x, max(outside.y, outside.z)));
+  if (!block) beyond = max(beyond, max(outside.x, max(outside.y, outside.z)));
   color.rgb *= 0.62 + 0.38 * abs(dot(vec3(-0.42, 0.72, 0.55), turn * normal(vertex.w * 65535.0 + 0.5)));
 }`;
 
@@ -53,6 +54,7 @@ in float beyond;
 in highp vec3 place;
 flat in highp float grown;
 uniform bool disc, shaded, faceted;
+uniform vec4 section; // of a block, where its inside is seen through a cut; alpha 0: it is none
 uniform highp float relief; // by how much the middle of a disc is nearer than its rim, as a depth
 out vec4 pixel;
 void main() {
@@ -61,6 +63,7 @@ void main() {
   if (beyond > 0.0) discard;
   pixel = color;
   if (faceted) pixel.rgb *= 0.66 + 0.4 * max(0.0, dot(vec3(-0.42, 0.72, 0.55), across) / max(length(across), 1e-30));
+  if (section.a > 0.0 && !gl_FrontFacing) pixel = section;
   if (!disc) return;
   vec2 at = 2.0 * gl_PointCoord - 1.0;
   float far = dot(at, at);
@@ -77,9 +80,12 @@ void main() {
   }
 }`;
 
-const INKS = { particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
-const DARK_INKS = { particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
+const INKS = { joints: [0.09, 0.11, 0.14, 1], particles: [0.1, 0.12, 0.16, 0.55], grid: [0.85, 0.33, 0.1, 0.8], colliders: [0.45, 0.5, 0.57, 1], faces: [0.8, 0.82, 0.86, 1] };
+const DARK_INKS = { joints: [1, 1, 1, 1], particles: [0.95, 0.96, 1, 0.55], grid: [1, 0.6, 0.3, 0.85], colliders: [0.66, 0.71, 0.78, 1], faces: [0.35, 0.39, 0.45, 1] };
 const SURFACE = { light: [0.68, 0.72, 0.78, 0.6], dark: [0.7, 0.75, 0.82, 0.5] }; // of colliders in 3-D
+
+const GROUND = { light: [0.74, 0.71, 0.66, 1], dark: [0.6, 0.57, 0.53, 1] }; // in 3-D, and where it is cut
+const SECTION = { light: [0.56, 0.53, 0.49, 1], dark: [0.42, 0.4, 0.37, 1] };
 
 const FOV = 35; // degrees that the scene spans in perspective
 
@@ -112,7 +118,7 @@ class Picture {
     this.parts = [];
     this.runs = [];
     this.across = this.down = 1; // fields of the picture, a run in each
-    this.colliders = { faces: 0, lines: 0 };
+    this.colliders = { faces: 0, lines: 0, ground: 0 };
     this.state = null;
     if (!this.gl) return;
     this.prepare();
@@ -144,7 +150,7 @@ class Picture {
     this.place = place;
     this.parts = [];
     this.runs = []; // of the frame that was for another place
-    this.colliders = { faces: 0, lines: 0 };
+    this.colliders = { faces: 0, lines: 0, ground: 0 };
     this.look();
     this.fillDomain();
   }
@@ -182,7 +188,7 @@ class Picture {
   }
 
   fillColliders(parts, data) {
-    this.colliders = Object.fromEntries(parts); // faces come first
+    this.colliders = Object.fromEntries(parts); // in this order: faces, lines, ground
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers.colliders);
     gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW);
@@ -353,6 +359,7 @@ class Picture {
     const inks = dark ? DARK_INKS : INKS;
     this.hide(this.cut);
     if (this.flat) this.drawColliders(inks);
+    else this.drawGround(dark ? "dark" : "light");
     this.use(this.buffers.frame);
     // A surface hides its nodes, unless it is cut; so do the shapes of rigid bodies.
     const hidden = !this.cut && parts.some(([name]) => name === "surface");
@@ -378,6 +385,10 @@ class Picture {
         this.drawBodies(gl.POINTS, first, count, bodies, 1, solid);
         if (this.flat) gl.disable(gl.DEPTH_TEST);
         gl.enable(gl.BLEND);
+      } else if (name === "joints") {
+        gl.disable(gl.DEPTH_TEST); // over all bodies
+        this.lines(inks[name], first, count);
+        if (!this.flat) gl.enable(gl.DEPTH_TEST);
       } else this.lines(inks[name], first, count);
       first += count;
     }
@@ -414,6 +425,21 @@ class Picture {
     this.lines(inks.colliders, faces, lines);
   }
 
+  // In 3-D: opaque blocks, before all else.
+  drawGround(look) {
+    const gl = this.gl, { faces, lines, ground } = this.colliders;
+    if (!ground) return;
+    this.use(this.buffers.colliders);
+    gl.disable(gl.BLEND);
+    gl.enable(gl.DEPTH_TEST);
+    for (const name of ["lit", "block"]) gl.uniform1i(this.at(name), 1);
+    gl.uniform4fv(this.at("section"), SECTION[look]);
+    this.triangles(GROUND[look], ground, faces + lines);
+    gl.uniform4fv(this.at("section"), [0, 0, 0, 0]);
+    for (const name of ["lit", "block"]) gl.uniform1i(this.at(name), 0);
+    gl.enable(gl.BLEND);
+  }
+
   // In 3-D: surfaces that let what lies behind shine through. The nearest alone is blended, so that no order matters.
   veil(ink) {
     const gl = this.gl;
@@ -429,10 +455,10 @@ class Picture {
     gl.uniform1i(this.at("lit"), 0);
   }
 
-  triangles(ink, count) {
+  triangles(ink, count, first = 0) {
     this.gl.uniform4fv(this.at("ink"), ink);
     this.gl.uniform1i(this.at("disc"), 0);
-    if (count) this.gl.drawArrays(this.gl.TRIANGLES, 0, count);
+    if (count) this.gl.drawArrays(this.gl.TRIANGLES, first, count);
   }
 
   // Of what is drawn next, what lies beyond the plane.

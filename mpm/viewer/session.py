@@ -36,7 +36,7 @@ from mpm.viewer.pace import FASTEST, FPS, clamped, natural_span
 from mpm.viewer.palettes import PALETTES
 from mpm.viewer.past import is_present
 from mpm.viewer.sources import ENERGIES, Live, Point, Recorded, label, thin
-from mpm.viz import camera, render
+from mpm.viz import camera, ground, jointmarks, render
 from mpm.viz import color as _color
 from mpm.viz.facets import Skin
 from mpm.viz.solids import Skins
@@ -356,12 +356,11 @@ class Session:
 
     def _scale_to(self, limits: tuple[float, float] | None) -> None:
         """Colour between the limits; None: of a recording between those of all its frames, else of what was shown."""
-        self._scale = _color.Scale(self._color, limits)
+        least = _color.noise(self._source.now, self._color)
+        self._scale = _color.Scale(self._color, limits, least)
         if limits is None and self._recorded is not None:
             for state in self._recorded.sampled(self._color):
-                values = _color.values(state, self._color)
-                if np.any(values):  # zeros alone have no scale of their own
-                    self._scale.take(values)
+                self._scale.take(_color.values(state, self._color))
 
     def _place(self, path: object) -> str:
         """A file that a browser names."""
@@ -539,10 +538,15 @@ class Session:
         colliders, scene = now._posed(), now.scene
         posed = tuple(now.time if one.moves else 0.0 for one in colliders)
         if posed != self._posed:
-            found = outlines.of(colliders, scene.lower, scene.upper)
+            blocks, others = ground.split(now, ()) if now.dimension == 3 else ([], colliders)
+            found = outlines.of(others, scene.lower, scene.upper)
+            opaque = [ground.surface(one, scene) for one in blocks]
             parts = {
                 "faces": frames.faces(self._box, found.corners, found.normals),
                 "lines": frames.segments(self._box, found.starts, found.ends),
+                "ground": np.concatenate(
+                    [np.empty((0, 4), np.uint16), *(frames.faces(self._box, *one) for one in opaque)]
+                ),
             }
             message = {"type": "colliders", "parts": [[name, len(part)] for name, part in parts.items()]}
             self._send(message, (_bytes(np.concatenate(list(parts.values()))),))
@@ -625,6 +629,9 @@ class Session:
                 parts[name] = frames.points(self._box, around.x, around.values, limits)
                 if len(around.normals):
                     parts["normals"] = frames.normals(around.normals)
+        begins, ends = jointmarks.segments(one._solids())
+        if len(begins):
+            parts["joints"] = frames.segments(self._box, begins, ends)
         for name, (starts, v) in ways.items():
             parts[name] = frames.lines(self._box, starts, v, self._fastest)
         return parts

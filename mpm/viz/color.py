@@ -27,6 +27,9 @@ LARGEST, CLOSEST = 1e37, 1e-30
 # A few detached particles must not stretch the scale: it omits values beyond the 1st and the 99.5th percentile by more
 # than half the width between them.
 TAILS, APART = (1.0, 99.5), 0.5
+RESTING = (
+    1e-6  # of the speed of free fall over half the domain: slower particles are at rest, but for rounding
+)
 
 
 def _table() -> npt.NDArray[np.uint8]:
@@ -93,11 +96,31 @@ def check_limits(limits: object) -> tuple[float, float] | None:
     return low, high
 
 
-def span(color: str, shown: npt.NDArray[Any]) -> tuple[float, float]:
-    """The colour scale of values, but for a few far off: from 0 where a quantity has no sign; never empty."""
+def noise(source: Source, color: str) -> float:
+    """Values of a quantity that are no larger than this are rounding, and show nothing."""
+    if color not in ("speed", "kinetic_energy"):
+        return 0.0
+    scene = source.scene
+    speed = RESTING * math.sqrt(float(np.linalg.norm(scene.gravity) * (scene.upper - scene.lower).max()))
+    if color == "speed":
+        return speed
+    mass = np.asarray(source.particles["mass"])
+    return 0.5 * float(np.median(mass)) * speed**2 if len(mass) else 0.0
+
+
+def idle(shown: npt.NDArray[Any], least: float) -> bool:
+    """Whether all values are zero, or `noise`: their scale is arbitrary."""
+    return not bool((np.abs(shown[np.isfinite(shown)]) > least).any())
+
+
+def span(color: str, shown: npt.NDArray[Any], least: float = 0.0) -> tuple[float, float]:
+    """The colour scale of values, but for a few far off: from 0 where a quantity has no sign; never empty. If no value
+    is larger than `least`, the scale is that of zeros."""
     finite = shown[np.isfinite(shown)]
     if not len(finite):
         return 0.0, 1.0
+    if least and idle(finite, least):
+        finite = np.zeros(1)
     low, high = float(finite.min()), float(finite.max())
     if color not in NUMBERS:
         first = float(np.percentile(finite, TAILS[0], method="higher"))
@@ -125,18 +148,20 @@ class Scale:
     """The ends of a colour scale: those given, or ends that grow with the values that are shown, in few steps and
     without ever shrinking, so that colours of different frames compare."""
 
-    def __init__(self, color: str, limits: tuple[float, float] | None = None) -> None:
-        self.color, self.limits, self.grows = color, limits, limits is None
+    def __init__(self, color: str, limits: tuple[float, float] | None = None, least: float = 0.0) -> None:
+        self.color, self.limits, self.grows, self._least = color, limits, limits is None, least
 
     def take(self, shown: npt.NDArray[Any]) -> tuple[float, float]:
         """The ends for values (n,) that are to be shown."""
         if self.grows:
-            low, high = span(self.color, shown)
+            low, high = span(self.color, shown, self._least)
+            if idle(shown, self._least):
+                return self.limits or (low, high)
             if self.color in FROM_ZERO:
                 high = round_up(high)
             if self.limits is None:
                 self.limits = (low, high)
-            elif np.any(shown):  # for zeros alone, the scale is arbitrary
+            else:
                 self.limits = (min(self.limits[0], low), max(self.limits[1], high))
         assert self.limits is not None
         return self.limits

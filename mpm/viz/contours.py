@@ -146,6 +146,15 @@ def surface(
     return corner.reshape(-1, 3), normals
 
 
+def outwards(corners: FloatArray, normals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same triangles (3 k, 3), counter-clockwise from where their normals (3 k, 3) point."""
+    a, b, c = (corners[k::3] for k in range(3))
+    turned = (np.cross(b - a, c - a) * normals.reshape(-1, 3, 3).mean(axis=1)).sum(axis=1) < 0
+    order = np.arange(len(corners)).reshape(-1, 3)
+    order[turned] = order[turned][:, [0, 2, 1]]
+    return corners[order.ravel()], normals[order.ravel()]
+
+
 def _fitted(
     crossing: FloatArray,
     normal: FloatArray,

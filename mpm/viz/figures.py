@@ -16,10 +16,11 @@ from mpm.base.paths import created
 from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.colliders import Placed
 from mpm.scene.scene import Scene
+from mpm.solver.solids import Solid
 from mpm.solver.source import Source
 from mpm.solver.state import State
 from mpm.viz import color as _color
-from mpm.viz import framing, legible, solids
+from mpm.viz import framing, jointmarks, legible, solids
 from mpm.viz.camera import WHOLE
 from mpm.viz.canvas import inks_on
 from mpm.viz.render import Image, Renderer, check_cut, check_source, check_surface
@@ -155,7 +156,7 @@ def plot(
     axes = axes_or_new(ax, chosen_size or framing.inches(sim.scene, border(sim), view))
     seen = look(sim, style, view, drawn_by, {**chosen, "limits": None})
     ends = style.limits or (0.0, 1.0) if style.quantity is None else style.limits
-    ends = ends or _color.span(style.quantity or "", seen.shown)
+    ends = ends or _color.span(style.quantity or "", seen.shown, seen.noise)
     particles, domain = seen.draw(axes, ends)
     fits = ax is None and chosen_size is None  # a figure of ours has room for the text
     size = 1.0 if fits else legible.factor(axes)
@@ -179,10 +180,13 @@ class Look:
         What the colours mean.
     draw : callable
         Draws it into axes with a colour scale of given ends; returns the artists of the particles and of the domain.
+    noise : float
+        Values that are no larger are rounding: see `mpm.viz.color.noise`.
     """
 
     shown: npt.NDArray[Any]
     draw: Callable[[Any, tuple[float, float]], tuple[Artist, Artist]]
+    noise: float
 
 
 def look(
@@ -193,6 +197,7 @@ def look(
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Look:
     """Copy from a state what drawing needs; `options` are those of the renderer, which only 3-D scenes need."""
+    least = 0.0 if style.quantity is None else _color.noise(sim, style.quantity)
     if sim.dimension == 2:
         rigid = sim._solids()
         state = sim._state((*style.fields, "volume", *(("id",) if rigid else ())))
@@ -210,9 +215,10 @@ def look(
             found = _plot_2d(scene, state, posed, triangles, axes, shown, ends, style, view)
             if placed is not None:
                 _fill_solids(placed, axes, ends, style)
+                _mark_joints(placed.solids, axes)
             return found
 
-        return Look(everything[kept], flat)
+        return Look(everything[kept], flat, least)
     size = framing.fitted(sim.scene, False, framing.STILL, view)
     picture = drawn_by(sim, size=size, annotate=False, **options)
     shot = picture._shoot(sim)
@@ -221,7 +227,7 @@ def look(
         picture.scale = _color.Scale(style.quantity or "", ends)
         return _show(picture._draw(shot), axes)
 
-    return Look(shot.values, spatial)
+    return Look(shot.values, spatial, least)
 
 
 def border(sim: Source) -> float:
@@ -356,6 +362,18 @@ def _fill_solids(placed: solids.Placed, axes: Any, limits: tuple[float, float], 
         particles.set_array(np.array(shown, dtype=float))
         axes.add_collection(particles)
         particles.set_clip_path(patch)
+
+
+def _mark_joints(bodies: Sequence[Solid], axes: Any) -> None:
+    """The marks of joints over the bodies."""
+    from matplotlib.collections import LineCollection
+
+    marks = [line for solid in bodies for line in jointmarks.lines(solid)]
+    for width, ink in ((2.6, jointmarks.HALO), (1.2, jointmarks.INK)) if marks else ():
+        axes.add_collection(
+            LineCollection(marks, linewidths=width, colors=[[part / 255 for part in ink]], zorder=1.3),
+            autolim=False,
+        )
 
 
 def _discs(state: State, axes: Any, style: Any) -> Any:

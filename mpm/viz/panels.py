@@ -278,7 +278,9 @@ def _run(
 def _span(color: str | None, looks: list[list[Look]]) -> tuple[float, float]:
     if color is None:
         return 0.0, 1.0
-    spans = [_color.span(color, taken.shown) for line in looks for taken in line if len(taken.shown)]
+    there = [taken for line in looks for taken in line if len(taken.shown)]
+    busy = [taken for taken in there if not _color.idle(taken.shown, taken.noise)] or there[:1]
+    spans = [_color.span(color, taken.shown, taken.noise) for taken in busy]
     return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else (0.0, 1.0)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Unpack
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from mpm.base.pictures import DEFAULTS, PictureOptions
 from mpm.scene.scene import Scene
 from mpm.solver.source import Source, is_source
 from mpm.solver.state import State
-from mpm.viz import canvas, facets, framing, isosurface, solids, surfaces
+from mpm.viz import canvas, facets, framing, ground, isosurface, jointmarks, solids, surfaces
 from mpm.viz import color as _color
 from mpm.viz.camera import Camera
 from mpm.viz.discs import Discs, palette
@@ -59,17 +60,23 @@ class Shot:
     stand: Stand
     background: Image  # with the colliders
     surfaces: Sequence[Surface]  # of the colliders of a 3-D scene
+    ground: facets.Facets | None  # opaque colliders of a 3-D scene
     solids: solids.Placed | None = None  # rigid bodies, which are not among the particles
+    of_solids: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))  # what their particles show
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """Of all that is seen, what the colours mean."""
-        return self.shown if self.solids is None else np.concatenate([self.shown, self.solids.shown])
+        """Of all that is seen, what the colours mean, each particle once."""
+        return self.shown if self.solids is None else np.concatenate([self.shown, self.of_solids])
+
+
+Backdrop: TypeAlias = tuple[Image, Sequence[Surface], facets.Facets | None]
+"""The picture without material, and the surfaces and the ground in it."""
 
 
 class Renderer:
     """Draws states of one simulation on the same canvas: particles, or the triangles of finite elements, in 3-D those
-    of their surface; and colliders, in 3-D half transparent. For one thread at a time.
+    of their surface; and colliders, in 3-D half transparent but for ground. For one thread at a time.
 
     In 3-D the material reads as a solid: a surface through the particles is lit by the sky, as far as it is open, and
     by a sun that casts soft shadows.
@@ -107,10 +114,12 @@ class Renderer:
         self.color = self.style.quantity
         self.label = "" if self.color is None else _color.label(sim, self.color)
         self.legend = () if self.color is None else _color.legend(sim, self.color)
-        self.scale = _color.Scale(self.color or "", self.style.limits)
+        least = 0.0 if self.color is None else _color.noise(sim, self.color)
+        self.scale = _color.Scale(self.color or "", self.style.limits, least)
         self.annotate = _check.flag("annotate", annotate)
         self.bar = self.annotate and self.color is not None
         self.dimension = sim.dimension
+        self._corners = np.array([sim.scene.lower, sim.scene.upper])
         self._around = check_surface(chosen["surface"], sim)
         self._missed = False  # whether a warning has told that a surface misses its volume
         self._view = check_camera(chosen["camera"], sim.scene)
@@ -197,16 +206,20 @@ class Renderer:
                 one for one in rigid if behind[one.rows(state.fields["id"])].all()
             ]  # others are cut open
             seen &= behind
+        before = seen.copy()
         placed = solids.taken(rigid, state, seen, shown, self._skins, values=self.color is not None)
+        own = shown[before & ~seen]  # of the bodies that were taken
         if cells is not None:
             cells = cells[seen[cells].all(axis=1)] if not self.style.plain else cells
         elif not seen.all():
             x, shown = x[seen], shown[seen]
         spacing = float(np.median(volume)) ** (1 / sim.dimension) if len(x) else 1.0
         if cells is None and self._around is not None and len(x):
-            return Shot(sim.time, *self._wrapped(state, seen, x, shown), self._stand, *self._backdrop, placed)
+            return Shot(
+                sim.time, *self._wrapped(state, seen, x, shown), self._stand, *self._backdrop, placed, own
+            )
         triangles = None if cells is None else self._triangles(cells, x)
-        return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop, placed)
+        return Shot(sim.time, x, shown, spacing, triangles, self._stand, *self._backdrop, placed, own)
 
     def _wrapped(
         self, state: State, seen: npt.NDArray[np.bool_], x: npt.NDArray[Any], shown: npt.NDArray[Any]
@@ -242,6 +255,12 @@ class Renderer:
             cells = cells[self._behind(x[cells].mean(axis=1))]
         return self._skin.of(cells)
 
+    def _beyond(self, x: FloatArray) -> FloatArray:
+        """How far places (n, 3) are in front of all planes of the cut [m]."""
+        towards = self.camera.rows[2]
+        sides = [(x[:, axis] - place) * (1 if towards[axis] > 0 else -1) for axis, place in self.cut]
+        return np.asarray(np.min(sides, axis=0))
+
     def _behind(self, x: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which positions (n, 3) a plane of the cut has on its far side from the camera."""
         towards = self.camera.rows[2]
@@ -257,21 +276,27 @@ class Renderer:
             self._label(shot.background, (limits, _color.beyond(shot.values, limits)))
         image = (self.canvas if self.bar else shot.background).copy()
         self._paint(image, shot, limits)
+        if shot.solids is not None:
+            jointmarks.paint(image, shot.solids.solids, shot.stand.camera, OVERSAMPLE)
         if self.annotate:
             size = max(10, round(self.unit / 32))
             place = (round(framing.MARGIN * self.unit), size)
             canvas.write(image, f"t = {shot.time:.3f} s", place, size, self._inks.text)
         return image
 
-    def _place_colliders(self, sim: Source, stand: Stand) -> tuple[Image, Sequence[Surface]]:
+    def _place_colliders(self, sim: Source, stand: Stand) -> Backdrop:
         """Draw the colliders at their current poses on the background; in 3-D their surfaces, too."""
         if not sim._posed():
-            return halved(stand.empty), ()
+            return halved(stand.empty), (), None
         hidden = self.style.hidden_colliders
         if self.dimension == 2:
-            return halved(canvas.colliders(stand.empty, sim, stand.camera, hidden)), ()
-        found = surfaces.find(sim, stand.camera, stand.empty.shape[:2], hidden)
-        return halved(surfaces.draw(stand.empty, found)), found
+            return halved(canvas.colliders(stand.empty, sim, stand.camera, hidden)), (), None
+        grounds, others = ground.split(sim, hidden)
+        found = surfaces.find(sim, stand.camera, stand.empty.shape[:2], others)
+        size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
+        behind = self._beyond if self.cut else None
+        block = ground.draw(grounds, sim.scene, stand.camera, size, OVERSAMPLE, behind)
+        return halved(surfaces.draw(stand.empty, found)), found, block
 
     def _label(self, background: Image, scale: tuple[tuple[float, float], str]) -> None:
         """Draw the colour bar, if the canvas lacks it."""
@@ -316,16 +341,19 @@ class Renderer:
         if shot.solids is not None:
             inks = self.style.levels(shot.solids.shown, limits)
             hard = self._faces(shot.solids.x, shot.solids.triangles, inks, camera, size)
-        layers = [layer for layer in (found, hard) if layer is not None]
-        if found is not None and hard is not None:
-            hard.hide(found.window, found.near)
+        block = None if shot.ground is None else ground.copied(shot.ground)
+        layers = [layer for layer in (found, hard, block) if layer is not None]
+        for layer, behind in itertools.combinations(layers, 2):
+            if not isinstance(behind, _Grains):
+                behind.hide(layer.window, layer.near)
         for layer in layers:
             layer.paint(image, OVERSAMPLE)
         if layers:
             self._light(image, shot, layers)
-        for one in shot.surfaces:
-            for layer in layers:
-                one.veil(image, layer.window, layer.near, OVERSAMPLE)
+        if layers and shot.surfaces:
+            front = ground.nearest(layers, size)
+            for one in shot.surfaces:
+                one.veil(image, (0, 0, *size), front, OVERSAMPLE)
 
     def _faces(
         self,
@@ -364,6 +392,9 @@ class Renderer:
             layer.depths(OVERSAMPLE, near, share)
             front = near > depth
             depth, cover = np.maximum(depth, near), np.maximum(cover, share)
+            if layer is layers[-1] and shot.ground is not None:
+                gloss = None if gloss is None else np.where(front, np.float32(0), gloss)
+                continue
             own = self._gloss(image, layer.window, layer.levels)
             gloss = own if gloss is None or own is None else np.where(front, own, gloss)
         x, spacing = [], []
@@ -373,6 +404,9 @@ class Renderer:
         if shot.solids is not None:
             x.append(shot.solids.x)
             spacing.append(shot.solids.spacing)
+        if not x and shot.ground is not None:  # bare ground
+            x.append(self._corners)
+            spacing.append(float(np.ptp(self._corners, axis=0).max()) / 100)
         smooth = len(shot.x) > 0 and (shot.triangles is None or self._around is not None)
         shot.stand.relief.shade(
             image, depth, cover, np.concatenate(x), max(spacing), smooth=smooth, gloss=gloss

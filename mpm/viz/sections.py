@@ -156,7 +156,7 @@ def _slice(
 ) -> Artist:
     (first, across), (second, up) = lattice.items()
     shown = np.ma.masked_invalid(values.T)
-    limits = ends or _color.span(name, values)
+    limits = ends or _color.span(name, values, _color.noise(sim, name))
     style = scale(limits)
     half = (across[1] - across[0]) / 2, (up[1] - up[0]) / 2
     image: Artist = axes.imshow(

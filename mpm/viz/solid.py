@@ -11,8 +11,9 @@ import numpy.typing as npt
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.scene.colliders import Placed
+from mpm.scene.scene import Scene
 from mpm.solver.source import Source
-from mpm.viz import canvas
+from mpm.viz import canvas, ground
 from mpm.viz.camera import NEAREST
 from mpm.viz.render import COVER, OVERSAMPLE, Image, Renderer, Shot, Stand, check_source, halved
 
@@ -45,11 +46,13 @@ class SolidRenderer(Renderer):
         super().__init__(sim, **options)
         self._lower, self._upper = sim.scene.lower, sim.scene.upper
 
-    def _place_colliders(self, sim: Source, stand: Stand) -> tuple[Image, tuple[()]]:
+    def _place_colliders(self, sim: Source, stand: Stand) -> tuple[Image, tuple[()], None]:
         lower, upper = sim.scene.lower, sim.scene.upper
-        posed = [one for one in sim._posed() if one.collider.name not in self.style.hidden_colliders]
-        self._surfaces = [self._surface(collider, lower, upper) for collider in posed]
-        return halved(stand.empty), ()  # they are drawn with the particles
+        grounds, others = ground.split(sim, self.style.hidden_colliders)
+        behind = self._beyond if self.cut else None
+        self._surfaces = [(self._surface(one, lower, upper), canvas.COLLIDER, OPACITY) for one in others]
+        self._surfaces += [(self._block(one, sim.scene, behind), ground.INK, 1.0) for one in grounds]
+        return halved(stand.empty), (), None  # they are drawn with the particles
 
     def _surface(self, collider: Placed, lower: FloatArray, upper: FloatArray) -> Any:
         """The surface where the distance is zero, within the domain."""
@@ -57,6 +60,13 @@ class SolidRenderer(Renderer):
         lattice = self._pyvista.ImageData(dimensions=cells + 1, spacing=(upper - lower) / cells, origin=lower)
         lattice["phi"] = collider.distance(np.asarray(lattice.points, dtype=np.float64))[0]
         return lattice.contour([0.0], scalars="phi")
+
+    def _block(self, one: Placed, scene: Scene, behind: ground.Behind | None) -> Any:
+        corners, _ = ground.surface(one, scene, behind)
+        faces = np.pad(np.arange(len(corners)).reshape(-1, 3), ((0, 0), (1, 0)), constant_values=3)
+        return (
+            self._pyvista.PolyData(corners, faces=faces.ravel()) if len(corners) else self._pyvista.PolyData()
+        )
 
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
         clouds = []
@@ -88,11 +98,9 @@ class SolidRenderer(Renderer):
                 spheres = {"render_points_as_spheres": True, "point_size": max(3.0, diameter)}
                 particles = cloud.n_verts > 0
                 plotter.add_mesh(cloud, scalars="ink", rgb=True, **(spheres if particles else {}), **LIGHT)
-            for surface in self._surfaces:
+            for surface, ink, opacity in self._surfaces:
                 if surface.n_points:
-                    plotter.add_mesh(
-                        surface, color=canvas.COLLIDER, opacity=OPACITY, smooth_shading=True, **LIGHT
-                    )
+                    plotter.add_mesh(surface, color=ink, opacity=opacity, smooth_shading=opacity < 1, **LIGHT)
             self._look(plotter)
             rgba = plotter.screenshot(None, transparent_background=True, return_img=True)
         finally:

@@ -83,12 +83,8 @@ def skin_of(solid: Solid, coarse: int) -> Skin:
         x = contours.lattice(solid.lower, solid.upper, CELLS)
         phi = solid.distance(x.reshape(-1, 2))[0].reshape(x.shape[:2])
         return Skin(contours.filled(x, phi), np.empty((0, 3)), None)
-    corners, normals = contours.surface(solid.distance, solid.lower, solid.upper, coarse=coarse)
-    a, b, c = (corners[k::3] for k in range(3))
-    turned = (np.cross(b - a, c - a) * normals.reshape(-1, 3, 3).mean(axis=1)).sum(axis=1) < 0
-    order = np.arange(len(corners)).reshape(-1, 3)
-    order[turned] = order[turned][:, [0, 2, 1]]
-    return Skin(corners[order.ravel()], normals[order.ravel()], None)
+    found = contours.surface(solid.distance, solid.lower, solid.upper, coarse=coarse)
+    return Skin(*contours.outwards(*found), None)
 
 
 def nearest(solid: Solid, rest: FloatArray, places: FloatArray) -> npt.NDArray[np.int64]:

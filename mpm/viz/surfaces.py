@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,13 +71,11 @@ def _part(
     return slice(top - window[1], bottom - window[1]), slice(left - window[0], right - window[0])
 
 
-def find(sim: Source, camera: Camera, shape: tuple[int, int], hidden: Collection[str] = ()) -> list[Surface]:
-    """The surfaces of the colliders of a 3-D scene in an image (height, width)."""
+def find(sim: Source, camera: Camera, shape: tuple[int, int], colliders: Sequence[Placed]) -> list[Surface]:
+    """The surfaces of colliders of a 3-D scene in an image (height, width)."""
     height, width = shape
     surfaces = []
-    for collider in sim._posed():
-        if collider.collider.name in hidden:
-            continue
+    for collider in colliders:
         if (surface := _surface(collider, sim, camera, (width, height))) is not None:
             surfaces.append(surface)
     return surfaces
