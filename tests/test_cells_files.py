@@ -65,10 +65,11 @@ TRIANGLES = ("triangle", [[0, 1, 2], [0, 2, 3]])
     "points, blocks, message",
     [
         (SQUARE, [("line", [[0, 1]])], "has only line; must have triangles in a plane, or tetrahedra"),
-        (SQUARE, [("quad", [[0, 1, 2, 3]])], "has only quad"),
+        (SQUARE, [("quad", [[0, 1, 2, 3]])], "of first order. Mesh the body with tetrahedra, in 2-D"),
         (SQUARE, [TRIANGLES, ("quad", [[0, 1, 2, 3]])], "has quad beside triangle"),
         (SQUARE, [("tetra", [[0, 1, 2, 4]]), ("pyramid", [[0, 1, 2, 3, 4]])], "has pyramid beside tetra"),
-        (np.eye(6, 3), [("triangle6", [[0, 1, 2, 3, 4, 5]])], "has only triangle6"),
+        (np.eye(6, 3), [("triangle6", [[0, 1, 2, 3, 4, 5]])], "in first order (in Gmsh -order 1), or"),
+        (np.eye(10, 3), [("tetra10", [range(10)])], "Cells(vertices, cells[:, :4])"),
         (SQUARE, [TRIANGLES, ("triangle", [[0, 1, 4]])], "are a surface in space; must lie in a plane"),
         (SQUARE, [("triangle", [[0, 1, 1]])], "cells[0] = [0, 1, 1]: is flat; its volume must be > 0"),
         (SQUARE, [("triangle", [[0, 1, 9]])], "vertex out of range, there are 5 vertices"),

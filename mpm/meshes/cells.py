@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +81,28 @@ def _refuse_others(file: Path, blocks: dict[str, Any], kind: str, lower: tuple[s
     if not any(map(len, blocks.get(kind, []))):
         there = f"has only {', '.join(sorted(blocks))}" if blocks else "has no cells"
         raise FileFormatError(
-            f"{file}: {there}; must have triangles in a plane, or tetrahedra, of first order"
+            f"{file}: {there}; must have triangles in a plane, or tetrahedra, of first order{_way_out(blocks)}"
         )
     others = sorted(name for name in blocks if name not in (kind, *lower))
     if others:
         raise FileFormatError(
             f"{file}: has {', '.join(others)} beside {kind}; all cells must be triangles, or tetrahedra, of first order"
+            f"{_way_out(others)}"
         )
+
+
+def _way_out(kinds: Iterable[str]) -> str:
+    """How to come from cells of these kinds to linear triangles or tetrahedra; nothing if there is no plain way."""
+    numbered = {name.rstrip("0123456789"): name for name in kinds if name[-1:].isdigit()}
+    for kind, corners in (("tetra", 4), ("triangle", 3)):
+        if kind in numbered:
+            return (
+                f". Write the mesh in first order (in Gmsh -order 1), or take the corners of its {numbered[kind]}: "
+                f"mpm.shapes.Cells(vertices, cells[:, :{corners}]) with the vertices that are corners"
+            )
+    if {"hexahedron", "quad"} & {*kinds, *numbered}:
+        return ". Mesh the body with tetrahedra, in 2-D with triangles (in Gmsh without recombination)"
+    return ""
 
 
 def _in_plane(file: Path, points: NDArray[np.float64], triangles: NDArray[np.int64]) -> NDArray[np.float64]:

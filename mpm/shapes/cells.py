@@ -351,7 +351,13 @@ def _as_cells(cells: Any, n: int, d: int) -> Cellular:
     except ValueError:  # ragged nesting
         raise ValueError(f"cells = {_check.shown(cells)}: must be of shape (m, {d + 1})") from None
     if given.ndim != 2 or given.shape[1] != d + 1 or not len(given):
-        raise ValueError(f"cells has shape {given.shape}: must be (m, {d + 1}), m >= 1")
+        second = ((6,), (10,))[d - 2]
+        order = (
+            f"; of cells of second order, their corners are cells[:, :{d + 1}]"
+            if given.shape[1:] == second
+            else ""
+        )
+        raise ValueError(f"cells has shape {given.shape}: must be (m, {d + 1}), m >= 1{order}")
     if given.dtype.kind not in "iu":
         raise TypeError(f"cells: must be integers, not {given.dtype}")
     wrong = np.argwhere((given < 0) | (given >= n))
