@@ -445,7 +445,10 @@ def in_a_larger_domain(case: Case, rng: np.random.Generator) -> Difference:
     needs(not np.any(first.values.get("history wall_heat", 0)))
     x = first.values["x"]
     needs(len(x) == sum(len(body.x) for body in setup.bodies))
-    needs((x > setup.lower).all() and (x < setup.upper).all())
+    # bodies that touch near a wall may fill the kernel up to it only
+    off = 3 * setup.size if setup.contact else 0.0
+    for at in (x, np.concatenate([body.x for body in setup.bodies])):
+        needs((at > setup.lower + off).all() and (at < setup.upper - off).all())
     more = setup.size * rng.integers(0, 6, (2, setup.dim))
     larger = replace(setup, lower=setup.lower - more[0], upper=setup.upper + more[1])
     return case.compare(again(larger))
