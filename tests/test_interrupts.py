@@ -125,7 +125,7 @@ def test_an_error_in_writing_says_that_the_recording_has_ended(tmp_path, monkeyp
     sim = make(2)
     recording = sim.record(tmp_path / "a.vtkhdf", fps=FPS)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("No space left on device")
 
     sim.step()
