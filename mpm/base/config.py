@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import platform
@@ -70,8 +71,10 @@ def _number_from_environment(name: str) -> int | None:
     return int(value)
 
 
+@functools.cache
 def _cgroup_quota() -> float:
-    """The processor time that the control group grants, in processors; infinity without a limit."""
+    """The processor time that the control group grants, in processors, when it is first asked for; infinity without a
+    limit."""
     quota = math.inf
     try:
         own = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()

@@ -8,12 +8,14 @@ several classes share.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
 
 from mpm import _core
 from mpm.base import _check, advice
@@ -218,13 +220,13 @@ def option(
     return field(compare=row.kept, metadata={"row": row})
 
 
-def rows(table: type[Options]) -> dict[str, Row]:
+def _rows(table: type[Options]) -> Mapping[str, Row]:
     """The rows of a table by name: those of its bases, which others may depend on, come first."""
-    return {
-        one.name: replace(one.metadata["row"], name=one.name)
-        for one in fields(table)
-        if "row" in one.metadata
-    }
+    found = {one.name: one.metadata["row"] for one in fields(table) if "row" in one.metadata}
+    return MappingProxyType({name: replace(row, name=name) for name, row in found.items()})
+
+
+rows = cast("Callable[[type[Options]], Mapping[str, Row]]", functools.cache(_rows))
 
 
 @dataclass(frozen=True, kw_only=True)
