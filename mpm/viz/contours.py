@@ -122,7 +122,9 @@ def surface(
     cell = cell[((cell >= FINER - 1) & (cell <= FINER * (cells + 1))).all(axis=1)]  # one fine cell all around
     number = np.sort(np.ravel_multi_index(cell.T, sides))  # that of its first node
     steps = np.array([sides[1] * sides[2], sides[2], 1])  # between neighbours along the axes
-    nodes = np.unique(number[:, None] + np.indices((2,) * 3).reshape(3, -1).T @ steps)
+    is_node = np.zeros(sides.prod(), dtype=bool)
+    is_node[number[:, None] + np.indices((2,) * 3).reshape(3, -1).T @ steps] = True
+    nodes = np.flatnonzero(is_node)
     x = origin + spacing * np.stack(np.unravel_index(nodes, sides), axis=1)
     phi = distance(x)[0]
 
