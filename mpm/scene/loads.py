@@ -1,4 +1,9 @@
-"""Loads and held regions of a scene: forces on bodies, tractions on their surfaces, prescribed velocities."""
+"""Loads and held regions of a scene: forces on bodies, tractions on their surfaces, prescribed velocities.
+
+All refer to a body by its name. A function of a load raises when it is called, hence in a step; the exception has a
+note that names the load. `ValueError` then says that the function returned another shape, or a number that is not
+finite.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +48,38 @@ ON_FACE = 1e-9  # of the size of a body: points so far outside of a shape are on
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Force:
-    """A force that the particles of a body share by their masses. Made by `Scene.add_force`."""
+    """A force that the particles of a body share by their masses. Made by `Scene.add_force`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the load itself.
+    force : ndarray or callable
+        (d,) [N], in 2-D [N/m] per depth; or f(t), which returns them at a time [s].
+    """
 
     body: str
     force: FloatArray | OfTime
     name: str
 
     def at(self, t: float) -> FloatArray:
-        """The force (d,) [N] at a time [s]."""
+        """The force at a time.
+
+        Parameters
+        ----------
+        t : float
+            [s].
+
+        Returns
+        -------
+        ndarray, shape (d,)
+            [N], in 2-D [N/m]. The caller checks the length of a function's value.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The function returned no finite numbers.
+        """
         if not callable(self.force):
             return self.force
         given = asked("force(t)", self.name, self.force, t)
@@ -65,7 +94,17 @@ class Force:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Hold:
-    """A region of a body whose velocity is prescribed. Made by `Scene.hold`."""
+    """A region of a body whose velocity is prescribed. Made by `Scene.hold`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the region itself.
+    where : Shape, callable or None
+        The region, as in `inside`; None: the whole body.
+    velocity : tuple or callable
+        d components [m/s], None where the region is free; or f(t), which returns them at a time [s].
+    """
 
     body: str
     where: Where
@@ -73,7 +112,24 @@ class Hold:
     name: str
 
     def at(self, t: float, dimension: int) -> FloatArray:
-        """The velocity (d,) [m/s] at a time [s], NaN where the region is free."""
+        """The velocity at a time.
+
+        Parameters
+        ----------
+        t : float
+            [s].
+        dimension : int
+
+        Returns
+        -------
+        ndarray, shape (d,)
+            [m/s], NaN where the region is free.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The function returned no `dimension` components, each a number up to 1e90 or None.
+        """
         given = self.velocity
         if callable(given):
             given = asked("velocity(t)", self.name, given, t)
@@ -87,7 +143,21 @@ class Hold:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traction:
-    """A force per area on the surface of a body, or a pressure. Made by `Scene.add_traction`."""
+    """A force per area on the surface of a body, or a pressure. Made by `Scene.add_traction`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the load itself.
+    where : Shape, callable or None
+        The part of the surface, as in `inside`; None: the whole surface.
+    pressure : float, callable or None
+        [Pa], > 0 inwards; or f(t) or f(x, t), with the values of `at`. None: `traction` is given.
+    traction : ndarray, callable or None
+        (d,) [Pa]; or f(t) or f(x, t). None: `pressure` is given.
+    follows : bool
+        Whether the load turns and grows with the surface.
+    """
 
     body: str
     where: Where
@@ -107,7 +177,25 @@ class Traction:
         return callable(self.given) and arguments_of(self.given) == 2
 
     def at(self, x: FloatArray, t: float) -> FloatArray:
-        """The pressure (k,) or the traction (k, d) [Pa] at places x (k, d) [m] and a time [s]."""
+        """The pressure or the traction at places of the surface.
+
+        Parameters
+        ----------
+        x : ndarray, shape (k, d)
+            [m].
+        t : float
+            [s].
+
+        Returns
+        -------
+        ndarray, shape (k,) or (k, d)
+            The pressure or the traction [Pa].
+
+        Raises
+        ------
+        TypeError, ValueError
+            The function returned other shapes, or numbers that are not finite.
+        """
         k, d = x.shape
         shape, given = ((k,) if self.traction is None else (k, d)), self.given
         what = f"{'pressure' if self.traction is None else 'traction'}"
@@ -150,7 +238,27 @@ def _place(where: Where) -> str:
 
 
 def inside(where: Where, x: FloatArray, name: str) -> npt.NDArray[np.bool_]:
-    """Which of the points x (n, d) are in the region of the load `name` (n,)."""
+    """Which points are in the region of a load.
+
+    Parameters
+    ----------
+    where : Shape, callable or None
+        A shape of the scene's dimension; f(x), which returns (n,) truth values; or None: all points.
+    x : ndarray, shape (n, d)
+        [m].
+    name : str
+        The load, for messages.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Points on a face of a shape are in it.
+
+    Raises
+    ------
+    ValueError
+        The function returned no (n,) truth values.
+    """
     if where is None:
         return np.ones(len(x), dtype=np.bool_)
     if isinstance(where, Shape):
@@ -214,7 +322,13 @@ def make_force(
     bodies: Collection[str],
     taken: Collection[str],
 ) -> Force:
-    """Check the arguments of `Scene.add_force`."""
+    """Check the arguments of `Scene.add_force`; `bodies` and `taken` are the names that exist.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument has another type or shape, is not finite, or names no body, or a name is taken.
+    """
     target = _body(body, bodies)
     if callable(force):
         given: FloatArray | OfTime = of_time("force", force)
@@ -233,7 +347,7 @@ def make_hold(
     bodies: Collection[str],
     taken: Collection[str],
 ) -> Hold:
-    """Check the arguments of `Scene.hold`."""
+    """Check the arguments of `Scene.hold`; as `make_force`."""
     target = _body(body, bodies)
     region = checked_where(where, dimension)
     given: Any = (
@@ -256,7 +370,7 @@ def make_traction(
     bodies: Collection[str],
     taken: Collection[str],
 ) -> Traction:
-    """Check the arguments of `Scene.add_traction`."""
+    """Check the arguments of `Scene.add_traction`; as `make_force`."""
     target = _body(body, bodies)
     region = checked_where(where, dimension)
     if (pressure is None) == (traction is None):
@@ -329,7 +443,7 @@ KINDS: dict[str, Callable[..., Load]] = {"Force": make_force, "Hold": make_hold,
 
 
 def make_load(kind: str, given: Mapping[str, Any], **about: Any) -> Load:
-    """A load as a file describes it."""
+    """A load as a file describes it: its class's name, the arguments of the check, and those of the scene (`about`)."""
     return KINDS[kind](**given, **about)
 
 
@@ -341,7 +455,13 @@ def _what(load: Load) -> str:
 
 
 def with_functions(load: Load, given: Callable[..., Any] | Mapping[str, Callable[..., Any]]) -> Load:
-    """A load with other functions in place of those that a file could not keep: that of the time, or all by name."""
+    """A load with other functions in place of those that a file could not keep: that of the time, or all by name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The load has no function of that name, or a function takes other arguments than the time.
+    """
     main = _what(load)
     functions = given if isinstance(given, Mapping) else {main: given}
     for what, function in functions.items():
