@@ -96,19 +96,7 @@ def snowball(
 def snow_box(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
-    """`snowball` with the shape ``"box"``.
-
-    Parameters
-    ----------
-    preset : str
-        Of `mpm.materials.Snow.preset`.
-    density : float
-        [kg/m³].
-    speed : float
-        [m/s], to the right.
-    gravity : float
-        [m/s²], downwards.
-    """
+    """`snowball` with the shape ``"box"``, and the same parameters otherwise."""
     return snowball(shape="box", preset=preset, density=density, speed=speed, gravity=gravity)
 
 
@@ -122,19 +110,7 @@ def snow_box(
 def snow_ring(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
-    """`snowball` with the shape ``"ring"``.
-
-    Parameters
-    ----------
-    preset : str
-        Of `mpm.materials.Snow.preset`.
-    density : float
-        [kg/m³].
-    speed : float
-        [m/s], to the right.
-    gravity : float
-        [m/s²], downwards.
-    """
+    """`snowball` with the shape ``"ring"``, and the same parameters otherwise."""
     return snowball(shape="ring", preset=preset, density=density, speed=speed, gravity=gravity)
 
 
@@ -148,19 +124,7 @@ def snow_ring(
 def snow_triangle(
     *, preset: str = "reference", density: float = 400.0, speed: float = 8.0, gravity: float = 9.81
 ) -> Scene:
-    """`snowball` with the shape ``"triangle"``.
-
-    Parameters
-    ----------
-    preset : str
-        Of `mpm.materials.Snow.preset`.
-    density : float
-        [kg/m³].
-    speed : float
-        [m/s], to the right.
-    gravity : float
-        [m/s²], downwards.
-    """
+    """`snowball` with the shape ``"triangle"``, and the same parameters otherwise."""
     return snowball(shape="triangle", preset=preset, density=density, speed=speed, gravity=gravity)
 
 
