@@ -22,11 +22,13 @@ def weight(u: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
         return np.maximum(1 - a, 0), np.where(a < 1, -sign, 0)
     if degree == 2:
         outer = 1.5 - a
-        n = np.select([a < 0.5, a < 1.5], [0.75 - a**2, 0.5 * outer**2])
-        return n, np.select([a < 0.5, a < 1.5], [-2 * u, -outer * sign])
+        inner, within = a < 0.5, a < 1.5
+        n = np.where(inner, 0.75 - a**2, np.where(within, 0.5 * outer**2, 0))
+        return n, np.where(inner, -2 * u, np.where(within, -outer * sign, 0))
     outer = 2 - a
-    n = np.select([a < 1, a < 2], [0.5 * a**3 - a**2 + 2 / 3, outer**3 / 6])
-    return n, np.select([a < 1, a < 2], [1.5 * u * a - 2 * u, -0.5 * outer**2 * sign])
+    inner, within = a < 1, a < 2
+    n = np.where(inner, 0.5 * a**3 - a**2 + 2 / 3, np.where(within, outer**3 / 6, 0))
+    return n, np.where(inner, 1.5 * u * a - 2 * u, np.where(within, -0.5 * outer**2 * sign, 0))
 
 
 @dataclass
@@ -55,10 +57,17 @@ class Reference:
     artificial_viscosity: tuple[float, float] | None = None
     wave: object = None  # (F) -> J rho c^2 (n,), for the artificial viscosity
     modulus: object = None  # (F) -> the law's modulus of volume changes (n,), the weight of F-bar
+    found: tuple = dataclasses.field(default=(None, []), init=False)  # positions, and their `stencil`
 
-    def stencil(self):
+    def stencil(self) -> list[tuple[np.ndarray, ...]]:
         """For every node of the stencils: (index (n, d), w (n,), grad w (n, d), x_i - x_p (n, d))."""
+        if self.found[0] is not self.x:
+            self.found = self.x, list(self._stencil())
+        return self.found[1]
+
+    def _stencil(self):
         d = self.x.shape[1]
+        others = [[b for b in range(d) if b != a] for a in range(d)]
         cells = (self.x - self.lower) / self.h
         base = np.floor(cells - 0.5 * (self.degree - 1)).astype(int)
         for k in itertools.product(range(self.degree + 1), repeat=d):
@@ -66,7 +75,7 @@ class Reference:
             n, slope = weight(cells - node, self.degree)
             w = n.prod(axis=1)
             gradient = np.stack(
-                [slope[:, a] * np.delete(n, a, axis=1).prod(axis=1) / self.h for a in range(d)], axis=1
+                [slope[:, a] * n[:, others[a]].prod(axis=1) / self.h for a in range(d)], axis=1
             )
             yield node, w, gradient, self.lower + node * self.h - self.x
 

@@ -31,12 +31,12 @@ def in_a_new_process(folder) -> dict[str, dict[str, str]]:
     return json.loads(run.stdout)
 
 
-# 2 x 2 x 7 x 24 x 2 combinations, a file each, and walls, kernels and options that go round; the quick suite takes a
-# third of a quarter.
+# 2 x 2 x 7 x 24 x 2 combinations, a file each, and walls, kernels and options that go round; of a quarter the quick
+# suite takes every law with and without colliders, with one transfer each.
 @pytest.mark.parametrize(
     ("dim", "dtype", "share"),
     [
-        (3, "float64", 3),
+        (3, "float64", 7),
         *(
             pytest.param(dim, dtype, 1, marks=pytest.mark.slow)
             for dim in scenes.DIMS

@@ -272,7 +272,7 @@ def test_descriptions_that_make_no_sense_are_refused():
     refused = 0
     nodes = [path for path in places(tree) if path]
     assert len(nodes) > 100
-    for path in nodes * 8:
+    for path in nodes * 4:
         spoilt = copy.deepcopy(tree)
         spoil(spoilt, path, rng)
         try:
@@ -281,7 +281,7 @@ def test_descriptions_that_make_no_sense_are_refused():
             refused += 1
             continue
         run_on(sim)
-    assert refused > 5 * len(nodes)  # measured: 85 %
+    assert refused > 2.5 * len(nodes)  # measured: 91 %
 
 
 def run_on(sim) -> None:
@@ -333,7 +333,7 @@ def test_states_that_make_no_sense_are_refused():
     tree, arrays = container.unpack(many())
     rng = np.random.default_rng(2)
     refused = ran = 0
-    for trial in range(8 * len(arrays)):
+    for trial in range(4 * len(arrays)):
         name = list(arrays)[trial % len(arrays)]
         spoilt = arrays[name].copy()
         if not spoilt.size:

@@ -27,9 +27,9 @@ def test_threads_and_splits_change_no_bit(isa, dtype):
     with kernels(isa):
         one, three, split = (busy(3, 20, dtype=dtype, threads=n, damping=(0.1, 1e-4)) for n in (1, 3, 2))
     assert len(one.elements) > 2 * 4096  # more than two tasks
-    one.step(40)
-    three.step(40)
-    for n in (1, 7, 32):
+    one.step(20)
+    three.step(20)
+    for n in (1, 7, 12):
         split.step(n)
         split.totals()
     assert one == three and one == split

@@ -119,7 +119,10 @@ def test_physics_and_numerics_can_be_changed(name):
     half, whole = (small(name, scene=chosen) for chosen in (scene, None))
     assert half.totals().mass == pytest.approx(whole.totals().mass / 2, rel=1e-14)
     assert whole.dx == pytest.approx(entry.numerics["dx"] / SCALE[name], rel=1e-15)
-    assert entry.simulation(dx=whole.dx, history=0).dx == whole.dx
+
+
+def test_the_cell_size_can_be_changed():
+    assert gallery.get("snowball").simulation(dx=1 / 32, history=0).dx == 1 / 32
 
 
 @pytest.mark.parametrize("name", [n for n in gallery.names() if "sph" in gallery.get(n).methods])

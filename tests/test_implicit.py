@@ -572,16 +572,16 @@ def test_threads_pieces_and_files_do_not_change_bits(tmp_path):
         return mpm.Simulation(scene, dx=1 / 64, integrator=integrator, dt=2e-3, threads=threads)
 
     for integrator in IMPLICIT:
-        sims = [colliding(integrator, threads) for threads in (1, 2, 3, 7)]
+        sims = [colliding(integrator, threads) for threads in (1, 3, 7)]
         for sim in sims:
-            sim.step(6)
+            sim.step(4)
         assert len({sim.state_hash() for sim in sims}) == 1
         split = colliding(integrator, 2)
-        split.step(3)
+        split.step(2)
         split.save(tmp_path / "half.npz")
         again = mpm.load(tmp_path / "half.npz")
         for sim in (split, again):
-            sim.step(3)
+            sim.step(2)
             assert sim.state_hash() == sims[0].state_hash()
         assert again.history["products"].tolist() == sims[0].history["products"].tolist()
 

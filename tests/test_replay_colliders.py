@@ -109,7 +109,9 @@ def test_pictures_show_them(tmp_path, dim):
         moving = viz.Renderer(frames[0], size=(96, 64), color="material")
         assert np.array_equal(moving.frame(frames.at(found[1][0])), found[1][1])
         # Matplotlib's own: contours of the colliders in 2-D, all in one image in 3-D.
-        drawn = {len(replay.plot(0).particles.axes.collections) for replay in (frames, none)}
+        drawn = {
+            len(replay.plot(0, figsize=(2, 1.5)).particles.axes.collections) for replay in (frames, none)
+        }
         assert len(drawn) == (2 if dim == 2 else 1)
 
 

@@ -160,7 +160,7 @@ def _of_method(name: str, *, repeats: int, quick: bool, found: list[tuple[str, A
     """The table of another method's cases."""
 
     module = importlib.import_module(METHODS[name])
-    count, enough = getattr(module, "count", particles), 0.01 if quick else 0.5
+    count, enough = getattr(module, "count", particles), 0.002 if quick else 0.5
 
     def groups() -> Iterator[list[Result]]:
         for case in module.cases(quick):
@@ -228,7 +228,7 @@ def run(
 
     def groups() -> Iterator[list[Result]]:
         for case in cases(quick):
-            results = measure(case, isas=isas, repeats=rounds, enough=0.01 if quick else 0.15)
+            results = measure(case, isas=isas, repeats=rounds, enough=0.002 if quick else 0.15)
             found.extend(results)
             yield results
 
