@@ -18,12 +18,11 @@ Every tenth scene is run once more with two threads, in two parts, and from a fi
 bits. A thousand scenes take some ten minutes on one core.
 """
 
-import argparse
-import time
-import warnings
+import functools
 
 import numpy as np
-from rigid_random import same_bits, shape
+from rigid_random import shape
+from seeds import Trial, run
 
 import mpm
 
@@ -160,48 +159,26 @@ def all_listed(sim: mpm.Simulation) -> bool:
     return sum("|" in name for name in sim.history) == n * (n - 1) // 2
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=3600.0)
-    parser.add_argument("--verbose", action="store_true")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    began, broken, run = time.perf_counter(), 0, 0
-    worst = {"growth": 0.0, "coarse": 0.0, "books": 0.0, "pairs": 0.0}
-    for seed in range(given.seed, given.seed + given.scenes):
-        if time.perf_counter() - began > given.seconds:
-            break
-        scene, options = scene_of(seed)
-        sim = mpm.Simulation(scene, threads=1, **options)
+def trial_of(seed: int) -> Trial:
+    scene, options = scene_of(seed)
+
+    def measured(sim: mpm.Simulation) -> dict[str, float]:
         begin = {body.name: momentum(sim, body.name) for body in scene.bodies}
-        run += 1
-        try:
-            step_on(sim)
-            found = measure(sim, begin)
-            if options["transfer"] in ("aflip", "tpic"):
-                found["growth"] = 0.0
-            elif found["growth"] > GROWTH:
-                found = {"coarse": found["growth"]} | found | {"growth": finer(scene, options)}
-            bad = found["growth"] > GROWTH or max(found["books"], found["pairs"]) > BOOKS[sim.dtype]
-            if seed % 10 == 0:
-                again = mpm.Simulation(scene, threads=1, **options)
-                again.step(sim.steps)
-                bad |= not same_bits(scene, again, **options)
-        except mpm.SimulationError as error:
-            found, bad = dict.fromkeys(worst, np.inf), True
-            print(f"{seed}: {error}")
-        worst = {name: max(value, found.get(name, 0.0)) for name, value in worst.items()}
-        broken += bad
-        if bad or given.verbose:
-            row = ", ".join(f"{name} {value:.1e}" for name, value in found.items())
-            kinds = " ".join(str(value) for value in list(options.values())[1:])
-            print(f"seed {seed}: {len(scene.bodies)} bodies, {scene.dimension}-D {kinds}, {scene.contact}, "
-                  f"{sim.steps} steps: {row}", flush=True)  # fmt: skip
-    row = ", ".join(f"{name} {value:.1e}" for name, value in worst.items())
-    print(f"{run} scenes, {broken} break a bound; worst: {row}; {time.perf_counter() - began:.0f} s")
+        step_on(sim)
+        found = measure(sim, begin)
+        if options["transfer"] in ("aflip", "tpic"):
+            found["growth"] = 0.0
+        elif found["growth"] > GROWTH:
+            found = {"coarse": found["growth"]} | found | {"growth": finer(scene, options)}
+        return found
+
+    def breaks(found: dict[str, float]) -> bool:
+        return found["growth"] > GROWTH or max(found["books"], found["pairs"]) > BOOKS[str(options["dtype"])]
+
+    kinds = " ".join(str(value) for value in list(options.values())[1:])
+    words = f"{len(scene.bodies)} bodies, {scene.dimension}-D {kinds}, {scene.contact}"
+    return Trial(functools.partial(mpm.Simulation, scene, **options), words, measured, breaks)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, ("growth", "coarse", "books", "pairs"), trial_of, seconds=3600.0)

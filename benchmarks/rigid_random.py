@@ -9,13 +9,10 @@ deformable bodies, whose elastic energy explicit steps exchange with motion half
 some two minutes on one core.
 """
 
-import argparse
-import pathlib
-import tempfile
-import time
-import warnings
+import functools
 
 import numpy as np
+from seeds import Trial, run
 
 import mpm
 from mpm.shapes import Ball, Box, HalfSpace, Polygon, Shape
@@ -110,63 +107,24 @@ def measure(sim: mpm.Simulation) -> dict[str, float]:
     }
 
 
-def same_bits(scene: mpm.Scene, first: mpm.Simulation, **options: object) -> bool:
-    """Two threads, in two parts, and from a file saved in the middle."""
-    sim = mpm.Simulation(scene, threads=2, **options)
-    sim.step(first.steps // 2)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "middle.mpm"
-        sim.save(path)
-        other = mpm.load(path)
-    for one in (sim, other):
-        one.step(first.steps - one.steps)
-    first.step(0)
-    return {sim.state_hash(), other.state_hash()} == {first.state_hash()}
+def trial_of(seed: int) -> Trial | None:
+    scene, h, dtype = scene_of(seed)
+    if all(isinstance(body.material, mpm.materials.NeoHookean) for body in scene.bodies):
+        return None
 
+    def measured(sim: mpm.Simulation) -> dict[str, float]:
+        sim.run(0.6)
+        return measure(sim)
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--verbose", action="store_true")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    began, worst, broken, run = (
-        time.perf_counter(),
-        {"out": -np.inf, "rise": 0.0, "books": 0.0, "left": 0.0},
-        0,
-        0,
-    )
-    for seed in range(given.seed, given.seed + given.scenes):
-        if time.perf_counter() - began > given.seconds:
-            break
-        scene, h, dtype = scene_of(seed)
-        if all(isinstance(body.material, mpm.materials.NeoHookean) for body in scene.bodies):
-            continue
-        sim = mpm.Simulation(scene, dx=h, dtype=dtype, threads=1)
-        run += 1
-        try:
-            sim.run(0.6)
-            found = measure(sim)
-            bad = found["out"] > OUT or found["rise"] > RISE
-            bad |= found["books"] > BOOKS[dtype] or found["left"] > LEFT
-            if seed % 10 == 0:
-                again = mpm.Simulation(scene, dx=h, dtype=dtype, threads=1)
-                again.step(sim.steps)
-                bad |= not same_bits(scene, again, dx=h, dtype=dtype)
-        except mpm.SimulationError as error:
-            found, bad = {"out": np.inf, "rise": 0.0, "books": 0.0, "left": 0.0}, True
-            print(f"{seed}: {error}")
-        broken += bad
-        worst = {name: max(worst[name], value) for name, value in found.items()}
-        if bad or given.verbose:
-            row = ", ".join(f"{name} {value:.1e}" for name, value in found.items())
-            kinds = f"{len(scene.bodies)} bodies{'' if is_rigid(scene) else ', some soft'}, {scene.dimension}-D {dtype}"
-            print(f"seed {seed}: {kinds}, {sim.steps} steps: {row}", flush=True)
-    row = ", ".join(f"{name} {value:.1e}" for name, value in worst.items())
-    print(f"{run} scenes, {broken} break a bound; worst: {row}; {time.perf_counter() - began:.0f} s")
+    def breaks(found: dict[str, float]) -> bool:
+        wrong = found["out"] > OUT or found["rise"] > RISE
+        return wrong or found["books"] > BOOKS[dtype] or found["left"] > LEFT
+
+    kind = "" if is_rigid(scene) else ", some soft"
+    words = f"{len(scene.bodies)} bodies{kind}, {scene.dimension}-D {dtype}"
+    made = functools.partial(mpm.Simulation, scene, dx=h, dtype=dtype)
+    return Trial(made, words, measured, breaks)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, ("out", "rise", "books", "left"), trial_of, seconds=600.0)
