@@ -90,7 +90,7 @@ def periodic_depth(dim: int, h: float) -> tuple[list[float], dict[str, str]]:
 def bars(dim: int, dtype: str) -> Iterator[Row]:
     """A bar of 1 m meets one of 2 m at rest: it stops, and the other leaves with half of its speed."""
     cases = ((50, 0.0), (50, 0.5), (100, 0.0), (50, 0.37)) if dim == 2 else ((25, 0.0),)
-    for cells, shift in cases:
+    for cells, shift in cases:  # a shift of 0.37 cuts cells
         h, c = 1 / cells, np.sqrt(1000.0)
         v0 = 0.01 * c
         depth = [4 * h] * (dim - 1)
@@ -113,11 +113,10 @@ def bars(dim: int, dtype: str) -> Iterator[Row]:
             )
             closest = min(closest, gap / h)
         energy, last = sim.history["energy"], sim.totals()
-        cut = shift == 0.37  # through cells, whose particles are not in the middle of their share
         what = f"bars of {cells} cells per metre{f', moved by {shift:g} cells' if shift else ''}: "
         yield what + "speed of the short one", speed(sim, "short")[0] / v0, -0.05, 0.05
         yield what + "speed of the long one", speed(sim, "long")[0] / v0, 0.45, 0.55
-        yield what + "energy left", energy[-1] / energy[0], 0.7 if cut else 0.95, 1.0
+        yield what + "energy left", energy[-1] / energy[0], 0.95, 1.0
         yield what + "change of P", abs(last.momentum[0] / P0 - 1), 0, 1e-12 if dtype == "float64" else 1e-5
         yield what + "overlap [cells]", -closest, -1, 0.1
 
@@ -161,7 +160,7 @@ def slide(
 
 def incline(dim: int, dtype: str) -> Iterator[Row]:
     """A block slides down a slab of 30 degrees with a friction of 0.2."""
-    for turned in (0.0, 17.3, 30.0) if dim == 2 else (17.3,):
+    for turned in (0.0, 17.3, 30.0):
         h, seconds = (0.01, 0.3) if dim == 2 else (0.02, 0.2)
         way, exact, lifted = slide(dim, dtype, 30, 0.2, turned, h, seconds)
         yield f"slab of 30°, turned by {turned:g}°: error of the way", way / exact - 1, -0.015, 0.015
@@ -295,15 +294,19 @@ def hertz(dim: int, dtype: str) -> Iterator[Row]:
         far = np.bincount(cells, at**2) / np.bincount(cells)
         width = np.sqrt((4.0 if dim == 2 else 2.5) * (load_of * far).sum() / load_of.sum())
         what = f"Hertz, a = {a / h:.1f} cells: "
-        yield what + "error of the width", width / a - 1, -0.06, 0.06
-        yield what + "error of the pressure in the middle", p[at < 0.6 * h].mean() / p0 - 1, -0.12, 0.12
+        wide = 0.06 if a > 3 * h else 0.15  # four cells under pressure do not tell their width better
+        high = 0.12 if dim == 2 else 0.14  # nodes average over the kernel, in 3-D along both axes of the face
+        yield what + "error of the width", width / a - 1, -wide, wide
+        yield what + "error of the pressure in the middle", p[at < 0.6 * h].mean() / p0 - 1, -high, high
         yield what + "error of the force", -sim.force("block|ball", window=0.1)[-1] / -P - 1, -0.02, 0.02
 
 
 def discs(dim: int, dtype: str) -> Iterator[Row]:
     """A disc or ball meets an equal one at rest: restitution, the rest of which is vibration."""
     R, v0 = 0.15, 2.0
-    for cells, least in ((3.75, 0.84), (7.5, 0.93), (15.0, 0.96)) if dim == 2 else ((3.75, 0.8), (7.5, 0.9)):
+    for cells, least in (
+        ((3.75, 0.84), (7.5, 0.93), (15.0, 0.96)) if dim == 2 else ((3.75, 0.78), (7.5, 0.93))
+    ):
         h = R / cells
         scene = mpm.Scene([0] * dim, [1.6, *[0.48] * (dim - 1)], contact="separate")
         middle = [0.24] * (dim - 1)

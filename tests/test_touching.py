@@ -605,6 +605,23 @@ def test_faces_along_cells_leave_particles_where_they_are(dim, monkeypatch):
     np.testing.assert_array_equal(fitted.volume, plain.volume)
 
 
+def test_the_doctor_names_bodies_that_begin_in_touch():
+    """Also where faces cut cells, whose particles lie nearer to each other; not bodies apart, nor bonded ones."""
+    turned = [Box(low, high).rotate(0.3, about=(0, 0)) for low, high in (((0, -1), (3, 0)), ((0, 0), (1, 1)))]
+    scene = mpm.Scene((-1, -2), (5, 3), contact="separate")
+    for name, shape in zip(("low", "high"), turned, strict=True):
+        scene.add(shape, RUBBER, name=name)
+    scene.add(Ball((4, 2), 0.5), RUBBER, name="away")
+    scene.add(Ball((4, 1.075), 0.45), RUBBER, name="pressed")
+    found = [one.words for one in mpm.doctor(mpm.Simulation(scene, dx=1 / 10)) if one.topic == "contact"]
+    assert len(found) == 2
+    assert "'low' and 'high' are in touch" in found[0]
+    assert "'away' and 'pressed' begin pressed into each other" in found[1]
+    scene.set_contact("low", "high", "bonded")
+    scene.set_contact("away", "pressed", "bonded")
+    assert not [one for one in mpm.doctor(mpm.Simulation(scene, dx=1 / 10)) if one.topic == "contact"]
+
+
 def test_a_force_that_is_not_there_says_why():
     scene = three(contact="separate")
     scene.add(Ball((0.8, 0.8), 0.08), mpm.materials.Rigid(density=1000), name="stone")
