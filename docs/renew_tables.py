@@ -1,6 +1,6 @@
 """Puts what benchmarks print into verified.md, between a mark that names the command and an end mark.
 
-    python docs/renew_tables.py             all tables: eight minutes
+    python docs/renew_tables.py             all tables: a quarter of an hour
     python docs/renew_tables.py masses      those whose command has the word
 
 Rows of time and speed are left out: they belong to a machine, and `make bench` prints them.
