@@ -30,6 +30,7 @@ CONE = np.radians(3)  # beyond the normals that are found
 NEAR = 0.02  # particle spacings: normals this near belong to a point
 ALIKE = 0.3  # particle spacings: nearer points are one
 SHARP = np.radians(30)  # normals of a smooth surface turn by less over a quarter of a spacing
+BLUNT = 0.25  # of a curvature: if it differs by more over half of the step, there is an edge
 LAYER = 0.55  # particle spacings: corners of particles this near to the surface become points of it
 VERTEX, EDGE = -2, -1  # in place of the particle of a point
 DEEPEST = 0.1  # cells: a body that begins deeper in another is a mistake
@@ -67,7 +68,10 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
     if sampled.body.joint is not None:
         spatial = np.append(reference, np.zeros(3 - d))
         joint = sampled.body.joint._rows(d).numbers(spatial)
-        sampled, form = replace(sampled, v=_joined(sampled, spatial)[0]), replace(form, joint=joint)
+        sampled, form = (
+            replace(sampled, v=_joined(sampled, spatial)[0]),
+            replace(form, joint=joint),
+        )
     return sampled, form, keeper
 
 
@@ -428,25 +432,39 @@ def _curvature(
     program: Program, y: FloatArray, axis: FloatArray, s: float, dx: float
 ) -> tuple[FloatArray, FloatArray]:
     """The inverse shape operator (n, 3, 3) across the normal, and the largest curvature (n,) [1/m]: both 0 where the
-    surface is flat, hollow or sharp."""
+    surface is flat, hollow or sharp, the first also at a blunt edge."""
     n, d = y.shape
-    step = dx if len(program.numbers) > 1000 else 0.25 * s  # distances on a lattice are smooth over its cells
+    on_lattice = len(program.numbers) > 1000
+    step = dx if on_lattice else 0.25 * s  # distances on a lattice are smooth over its cells
     across = np.linalg.svd(axis[:, None, :])[2][:, 1:]  # (n, d - 1, d)
-    K = np.zeros((n, d - 1, d - 1))
-    largest = np.zeros(n)
-    for k in range(d - 1):
-        ahead, behind = (measure(program, y + sign * step * across[:, k])[1] for sign in (1, -1))
-        K[:, k] = np.einsum("pjd,pd->pj", across, ahead - behind) / (2 * step)
-        turned = np.arccos(np.clip(np.einsum("pd,pd->p", ahead, behind), -1, 1))
-        largest = np.maximum(largest, turned)
-    value, vector = np.linalg.eigh(0.5 * (K + K.transpose(0, 2, 1)))
+    K, largest = _shape_operator(program, y, across, step)
+    value, vector = np.linalg.eigh(K)
     size = float(np.ptp(y, axis=0).max()) if n else 1.0
     curved = (value > 0.25 / size) & (largest < 2 * SHARP)[:, None]
+    largest_curvature = np.where(curved, value, 0).max(axis=1, initial=0)
+    if not on_lattice:  # over a blunt edge, normals turn by as much within half of the way
+        nearer = _shape_operator(program, y, across, 0.5 * step)[0]
+        differs = np.linalg.norm(nearer - K, axis=(1, 2)) > BLUNT * np.linalg.norm(K, axis=(1, 2))
+        curved &= ~differs[:, None]
     radius = np.where(curved, 1 / np.where(curved, value, 1), 0)
     in_plane = np.einsum("pak,pk,pbk->pab", vector, radius, vector)
     inverse = np.zeros((n, 3, 3))
     inverse[:, :d, :d] = np.einsum("pad,pab,pbe->pde", across, in_plane, across)
-    return inverse, np.where(curved, value, 0).max(axis=1, initial=0)
+    return inverse, largest_curvature
+
+
+def _shape_operator(
+    program: Program, y: FloatArray, across: FloatArray, step: float
+) -> tuple[FloatArray, FloatArray]:
+    """How the normal changes along the tangents `across` (n, d - 1, d), by differences over a step: (n, d - 1, d - 1)
+    [1/m]; and the largest angle (n,) by which it turns."""
+    n, d = y.shape
+    K, largest = np.zeros((n, d - 1, d - 1)), np.zeros(n)
+    for k in range(d - 1):
+        ahead, behind = (measure(program, y + sign * step * across[:, k])[1] for sign in (1, -1))
+        K[:, k] = np.einsum("pjd,pd->pj", across, ahead - behind) / (2 * step)
+        largest = np.maximum(largest, np.arccos(np.clip(np.einsum("pd,pd->p", ahead, behind), -1, 1)))
+    return 0.5 * (K + K.transpose(0, 2, 1)), largest
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
