@@ -453,6 +453,8 @@ class Simulation(Core):
         the last one, whose `left` is 0; another call between them, or an error, drops what came before."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
+    def name_joint(self, material: int, name: str) -> None:
+        """Give the history columns of the impulse and torque of the joint of a rigid body."""
     def set_form(
         self,
         material: int,

@@ -8,8 +8,10 @@
 
 A joint takes part of the motion of a body away. It may prescribe part of it, too: a `spin` or a `speed` drives the
 body, whatever force that takes. ``sim.rigid(name).forces["joint"]`` is the force of the joint.
-``sim.history["joint_impulse"]`` and ``["joint_work"]`` have the impulse and the work of all joints since the entry
-before.
+``sim.force("joint:NAME")`` is its mean since the record before, ``sim.history["force:joint:NAME"]`` has that of all
+records, and ``sim.history["impulse:joint:NAME"]`` and ``["torque:joint:NAME"]`` have the impulse [N s] and the torque
+about the centre of mass, summed up over time [N m s]. ``["joint_impulse"]`` and ``["joint_work"]`` are those of all
+joints since the entry before.
 """
 
 from __future__ import annotations

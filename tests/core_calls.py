@@ -365,6 +365,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "grid": (),
         "rigid_forces": (),
         "set_contact": (text("separate"), number(0.5), number(0.0)),
+        "name_joint": (whole(0, 1, 2**31), text("joint:a")),
         "set_form": FORM,
         "set_heat_wall": (whole(0, 1, 5, 2**31), text("temperature"), number(300.0)),
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),

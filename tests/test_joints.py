@@ -227,6 +227,74 @@ def test_forces_are_told_by_partner():
 
 
 @pytest.mark.parametrize("dim", DIMS)
+def test_the_history_has_the_force_of_each_joint(dim, tmp_path):
+    """A pendulum that is let go on the level of its hinge: below the hinge, its tension is m g (1 + 2/(1 + k)) with
+    k = I/(m l²); so after energy. A second body slides without weight."""
+    size, length = 0.1, 0.4
+    scene = mpm.Scene([0] * dim, [2] * dim, gravity=[0] * (dim - 1) + [-G])
+    hinge = [1.0] * dim
+    at = [hinge[0] + length, *hinge[1:]]
+    turns = {} if dim == 2 else {"axis": (0, 1, 0)}
+    scene.add(Ball(at, size), STONE, joint=mpm.joints.Hinge(hinge, **turns), name="pendulum")
+    along = [1, *[0] * (dim - 1)]
+    box = Box([0.2] * dim, [0.5] * dim)
+    scene.add(box, STONE, velocity=along, joint=mpm.joints.Slider(along), name="sledge")
+    sim = mpm.Simulation(scene, dx=0.1, dt=1e-3, history=2)
+    while sim.rigid("pendulum").position[0] > hinge[0]:
+        sim.step(3)
+    ball, sledge = sim.rigid("pendulum"), sim.rigid("sledge")
+    inertia = size**2 * (0.5 if dim == 2 else 0.4)
+    tension = ball.mass * G * (1 + 2 / (1 + inertia / length**2))
+    np.testing.assert_allclose(sim.force("joint:pendulum")[-1], tension, rtol=1e-3)  # 2e-4
+    weight = sledge.mass * G
+    np.testing.assert_allclose(sim.force("joint:sledge", window=0.1)[-1], weight, rtol=1e-12)
+    history = sim.history
+    total = sum(history[f"impulse:joint:{name}"] for name in ("pendulum", "sledge"))
+    np.testing.assert_allclose(total, history["joint_impulse"], rtol=0, atol=1e-12 * np.abs(total).max())
+    np.testing.assert_allclose(
+        np.diff(history["momentum"], axis=0),
+        (history["body_impulse"] + history["joint_impulse"])[1:],
+        rtol=0,
+        atol=1e-10 * weight,
+    )
+    # The hinge pulls along the arm, which has no torque about the centre of mass; the rest drives the spin.
+    turned = history["torque:joint:pendulum"].sum(axis=0)
+    spin = ball.spin if dim == 2 else ball.spin[1]
+    np.testing.assert_allclose(turned if dim == 2 else turned[1], inertia * ball.mass * spin, rtol=5e-3)
+    sim.step(1)  # between two records
+    path = tmp_path / "joints.mpm"
+    sim.save(path)
+    other = mpm.load(path)
+    for one in (sim, other):
+        one.step(20)
+    for name in history:
+        np.testing.assert_array_equal(other.history[name], sim.history[name])
+
+
+def test_columns_of_joints_come_and_stay():
+    """A body with a joint that comes while another is gone takes no column of it."""
+    scene = mpm.Scene((0, 0), (2, 2), gravity=(0, -G))
+    scene.add_collider(Ball((0.3, 0.3), 0.1), name="post")
+    wheel = mpm.joints.Hinge((1, 1))
+    scene.add(Ball((1, 1), 0.2), STONE, joint=wheel, name="a")
+    sim = mpm.Simulation(scene, dx=0.1, dt=2e-3)
+    sim.step(2)
+    sim.add(Ball((1.6, 1), 0.2), STONE, joint=mpm.joints.Hinge((1.6, 1)), name="b")
+    sim.step(2)
+    weight = sim.rigid("a").mass * G
+    sim.particles.delete(sim.rows("a"))
+    sim.add(Ball((1, 1), 0.2), STONE, name="free")
+    sim.step(2)
+    for name, held in (("a", [1, 1, 1, 1, 0, 0]), ("b", [0, 0, 1, 1, 1, 1])):
+        np.testing.assert_allclose(
+            sim.history[f"force:joint:{name}"][1:, 1], np.multiply(held, weight), rtol=1e-12
+        )
+    assert not sim.history["impulse:post"].any()
+    with pytest.raises(ValueError, match="joint:a"):
+        sim.force("joint:free")
+
+
+@pytest.mark.parametrize("dim", DIMS)
 def test_friction_work_is_that_of_the_way(dim):
     """μ N s; what impacts take is told apart, and the energy changes by both."""
     friction, speed = 0.2, 2.0

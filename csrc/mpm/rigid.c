@@ -282,6 +282,9 @@ void mpm_rigid_end(mpm_simulation *simulation)
     const mpm_allocator *allocator = &simulation->run.allocator;
     for (size_t material = 0; material < simulation->material_count; material++)
         clear_form(&simulation->forms[material], &simulation->backend->device);
+    for (size_t k = 0; k < simulation->joint_count; k++)
+        mpm_memory_free(allocator, simulation->joints[k].name);
+    mpm_memory_free(allocator, simulation->joints);
     mpm_memory_free(allocator, simulation->forms);
     mpm_memory_free(allocator, simulation->rigid);
     mpm_memory_free(allocator, simulation->rigid_nodes);
@@ -301,6 +304,43 @@ mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mp
     clear_form(&simulation->forms[material], device);
     simulation->forms[material] = fresh;
     simulation->measured = false;
+    return MPM_OK;
+}
+
+/* How many doubles of a record come before the columns of the last joint. */
+static int joint_offset(const mpm_simulation *simulation)
+{
+    mpm_history_column column;
+    for (int k = 0; (column = mpm_history_get(&simulation->run.history, k)).width; k++)
+        if (column.owner == simulation->joints[simulation->joint_count - 1].name)
+            break;
+    return column.offset;
+}
+
+mpm_status mpm_rigid_name_joint(mpm_simulation *simulation, int material, const char *name)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_history *history = &simulation->run.history;
+    size_t k = 0;
+    while (k < simulation->joint_count && strcmp(simulation->joints[k].name, name))
+        k++;
+    if (k == simulation->joint_count) {
+        const int before = mpm_history_length(history);
+        char *copy = mpm_memory_new(allocator, strlen(name) + 1, 1);
+        if (!copy || mpm_memory_grow(allocator, (void **)&simulation->joints, &simulation->joint_capacity, k, k + 1,
+                                     sizeof *simulation->joints)) {
+            mpm_memory_free(allocator, copy);
+            return MPM_OUT_OF_MEMORY;
+        }
+        memcpy(copy, name, strlen(name) + 1);
+        simulation->joints[simulation->joint_count++] = (struct joint_book){.name = copy};
+        if (mpm_history_insert(history, allocator, before, joint_offset(simulation))) {
+            simulation->joint_count--;
+            mpm_memory_free(allocator, copy);
+            return MPM_OUT_OF_MEMORY;
+        }
+    }
+    simulation->forms[material].joint = k + 1;
     return MPM_OK;
 }
 
@@ -459,9 +499,17 @@ void mpm_rigid_keep_books(mpm_simulation *simulation, double dt)
     books->friction_work += world->friction_work;
     books->impact_work += world->impact_work;
     books->joint_work += world->joint_work;
-    for (size_t i = 0; i < simulation->rigid_forces[0].count; i++)
-        for (int a = 0; simulation->rigid_forces[0].list[i].kind == MPM_RIGID_ITS_JOINT && a < 3; a++)
-            books->joint_impulse[a] += dt * simulation->rigid_forces[0].list[i].force[a];
+    for (size_t i = 0; i < simulation->rigid_forces[0].count; i++) {
+        const mpm_rigid_force *one = &simulation->rigid_forces[0].list[i];
+        const size_t joint = simulation->forms[one->material].joint;
+        for (int a = 0; one->kind == MPM_RIGID_ITS_JOINT && a < 3; a++) {
+            books->joint_impulse[a] += dt * one->force[a];
+            if (!joint)
+                continue;
+            simulation->joints[joint - 1].impulse[a] += dt * one->force[a];
+            simulation->joints[joint - 1].torque[a] += dt * one->torque[a];
+        }
+    }
 }
 
 /* Adds what the body force of the step gives the bodies. */

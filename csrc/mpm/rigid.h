@@ -7,6 +7,7 @@
 
 mpm_status mpm_rigid_reserve(mpm_simulation *simulation); /* room for one more material */
 mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form);
+mpm_status mpm_rigid_name_joint(mpm_simulation *simulation, int material, const char *name);
 void mpm_rigid_end(mpm_simulation *simulation);           /* frees all that this file has allocated */
 int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the body that had a step refused */
 

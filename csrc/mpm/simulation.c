@@ -227,6 +227,13 @@ mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const m
     return mpm_rigid_set_form(simulation, material, form);
 }
 
+mpm_status mpm_simulation_name_joint(mpm_simulation *simulation, int material, const char *name)
+{
+    if (material < 0 || (size_t)material >= simulation->material_count)
+        return MPM_BAD_ARGUMENT;
+    return mpm_rigid_name_joint(simulation, material, name);
+}
+
 const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count)
 {
     *count = simulation->rigid_forces[0].count;

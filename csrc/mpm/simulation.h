@@ -117,6 +117,10 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
  *  The form is copied, and replaces an earlier one. Errors: MPM_OUT_OF_MEMORY, and nothing has changed. */
 mpm_status mpm_simulation_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form);
 
+/** Gives the history columns of the impulse and torque of the joint of a rigid material; bodies of one name, which come
+ *  after each other, share them. Errors: MPM_OUT_OF_MEMORY, MPM_BAD_ARGUMENT. */
+mpm_status mpm_simulation_name_joint(mpm_simulation *simulation, int material, const char *name);
+
 /** What a rigid body meets: a face of the domain, a collider, another rigid material, nodes, its joint. */
 typedef enum mpm_rigid_partner {
     MPM_RIGID_WALL, MPM_RIGID_COLLIDER, MPM_RIGID_BODY, MPM_RIGID_NODES, MPM_RIGID_ITS_JOINT

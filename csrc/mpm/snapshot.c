@@ -200,7 +200,7 @@ static mpm_snapshot_array array(const mpm_store *store, int index)
     const mpm_simulation *simulation = store->run->self;
     const size_t record = (size_t)mpm_history_length(&store->run->history), loads = store->run->loads.count;
     const size_t pairs = simulation->settings.contact ? 1 + 3 * simulation->layers.named_count : 0;
-    const size_t books = simulation->boundary.count * MPM_SNAPSHOT_BOOK + pairs;
+    const size_t books = (simulation->boundary.count + simulation->joint_count) * MPM_SNAPSHOT_BOOK + pairs;
     const mpm_snapshot_array arrays[] = {
         {"groups", offsetof(mpm_snapshot, group), MPM_SNAPSHOT_GROUP * sizeof(int32_t), MPM_PER_GROUP},
         {"row", offsetof(mpm_snapshot, row), sizeof(int32_t), MPM_PER_PARTICLE},
@@ -226,6 +226,23 @@ static void copy_pairs(mpm_simulation *simulation, double *books, bool back)
     }
 }
 
+static void copy_book(double impulse[3], double torque[3], double *books, bool back)
+{
+    memcpy(back ? impulse : books, back ? books : impulse, 3 * sizeof(double));
+    memcpy(back ? torque : books + 3, back ? books + 3 : torque, 3 * sizeof(double));
+}
+
+/* Copies the books of colliders, joints and contact between bodies to `books`, or back. */
+static void copy_books(mpm_simulation *simulation, double *books, bool back)
+{
+    for (size_t k = 0; k < simulation->boundary.count; k++, books += MPM_SNAPSHOT_BOOK)
+        copy_book(simulation->boundary.books[k].impulse, simulation->boundary.books[k].torque, books, back);
+    for (size_t k = 0; k < simulation->joint_count; k++, books += MPM_SNAPSHOT_BOOK)
+        copy_book(simulation->joints[k].impulse, simulation->joints[k].torque, books, back);
+    if (simulation->settings.contact)
+        copy_pairs(simulation, books, back);
+}
+
 static void take(const mpm_store *store, const mpm_snapshot *snapshot)
 {
     mpm_simulation *simulation = store->run->self;
@@ -243,12 +260,7 @@ static void take(const mpm_store *store, const mpm_snapshot *snapshot)
     if (simulation->run.loads.count)
         memcpy(snapshot->loads, simulation->run.loads.books,
                simulation->run.loads.count * sizeof *simulation->run.loads.books);
-    for (size_t k = 0; k < simulation->boundary.count; k++) {
-        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK, simulation->boundary.books[k].impulse, 3 * sizeof(double));
-        memcpy(snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, simulation->boundary.books[k].torque, 3 * sizeof(double));
-    }
-    if (simulation->settings.contact)
-        copy_pairs(simulation, snapshot->books + simulation->boundary.count * MPM_SNAPSHOT_BOOK, false);
+    copy_books(simulation, snapshot->books, false);
 }
 
 /* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
@@ -594,12 +606,7 @@ static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const 
     if (simulation->run.loads.count)
         memcpy(simulation->run.loads.books, snapshot->loads,
                simulation->run.loads.count * sizeof *simulation->run.loads.books);
-    for (size_t k = 0; k < simulation->boundary.count; k++) {
-        memcpy(simulation->boundary.books[k].impulse, snapshot->books + k * MPM_SNAPSHOT_BOOK, 3 * sizeof(double));
-        memcpy(simulation->boundary.books[k].torque, snapshot->books + k * MPM_SNAPSHOT_BOOK + 3, 3 * sizeof(double));
-    }
-    if (simulation->settings.contact)
-        copy_pairs(simulation, snapshot->books + simulation->boundary.count * MPM_SNAPSHOT_BOOK, true);
+    copy_books(simulation, snapshot->books, true);
     return MPM_OK;
 }
 

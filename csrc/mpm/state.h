@@ -22,6 +22,13 @@ struct reports {
 struct rigid_form {
     mpm_rigid_form form;
     double (*force)[3];
+    size_t joint; /* its book among `joints`, from 1; 0: none */
+};
+
+/* A column of the history: what the joint of a body, or of bodies of one name after each other, has given. */
+struct joint_book {
+    char *name;
+    double impulse[3], torque[3]; /* since the last record [N s], about the centre of mass of the body [N m s] */
 };
 
 /* Forces on the rigid bodies in a step, by partner. */
@@ -104,6 +111,8 @@ struct mpm_simulation {
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     struct rigid_form *forms; /* per material */
     size_t rigid_capacity, form_capacity;
+    struct joint_book *joints;
+    size_t joint_count, joint_capacity;
     int32_t *layer;      /* of bodies, per material */
     size_t layer_capacity;
     mpm_layers layers;   /* how they touch */

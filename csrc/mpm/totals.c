@@ -39,9 +39,14 @@ static const mpm_history_entry of_heat[] = {
 };
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
 
+static const mpm_history_entry of_joint[] = {
+    {"impulse", MPM_HISTORY_VECTOR, offsetof(struct joint_book, impulse)},
+    {"torque", MPM_HISTORY_TURNING, offsetof(struct joint_book, torque)},
+};
+
 /* The columns of the whole material come first, then those of dissipation or of an integrator that solves, which
  * exclude each other, those of damping, of contact between bodies, of heat and of rigid bodies, then two for every
- * load, one for every pair of bodies that has one, and two for every collider. */
+ * load, one for every pair of bodies that has one, and two for every joint and for every collider. */
 mpm_history_section mpm_totals_section(const void *self, int index)
 {
     const mpm_simulation *simulation = self;
@@ -71,7 +76,11 @@ mpm_history_section mpm_totals_section(const void *self, int index)
         const mpm_layer_pair *pair = &pairs->list[pairs->named[k - loads]];
         return (mpm_history_section){of_pair, 1, pair, pair->name};
     }
-    return mpm_books_collider(&simulation->boundary, k - named);
+    if (k < named + simulation->joint_count) {
+        const struct joint_book *joint = &simulation->joints[k - named];
+        return (mpm_history_section){of_joint, 2, joint, joint->name};
+    }
+    return mpm_books_collider(&simulation->boundary, k - named - simulation->joint_count);
 }
 
 int mpm_totals_width(const mpm_simulation *simulation)
@@ -100,5 +109,9 @@ void mpm_totals_record(void *self)
     simulation->heat.wall_heat = 0;
     for (size_t k = 0; k < simulation->layers.count; k++)
         memset(simulation->layers.list[k].impulse, 0, sizeof simulation->layers.list[k].impulse);
+    for (size_t k = 0; k < simulation->joint_count; k++) {
+        memset(simulation->joints[k].impulse, 0, sizeof simulation->joints[k].impulse);
+        memset(simulation->joints[k].torque, 0, sizeof simulation->joints[k].torque);
+    }
     memset(simulation->damping_impulse, 0, sizeof simulation->damping_impulse);
 }

@@ -211,6 +211,16 @@ static PyObject *set_form(PyObject *self, PyObject *args)
     return result;
 }
 
+static PyObject *name_joint(PyObject *self, PyObject *args)
+{
+    const char *name;
+    int material;
+    if (!PyArg_ParseTuple(args, "is", &material, &name))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_name_joint(core, material, name)) : NULL;
+}
+
 static PyObject *rigid_forces(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -322,6 +332,7 @@ static PyMethodDef methods[] = {
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
      "the body follow in further calls, and all are there after the last one, whose `left` is 0"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
+    {"name_joint", name_joint, METH_VARARGS, "name_joint(material, name): its columns in the history"},
     {"set_form", set_form, METH_VARARGS,
      "set_form(material, nodes, numbers, reference, points, mass, own, joint): what of a rigid body never changes"},
     {"rigid_forces", rigid_forces, METH_NOARGS,

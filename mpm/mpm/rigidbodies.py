@@ -70,7 +70,7 @@ def form_of(sampled: Sampled, scene: Scene, dx: float) -> tuple[Sampled, Form, n
         joint = sampled.body.joint._rows(d).numbers(spatial)
         sampled, form = (
             replace(sampled, v=_joined(sampled, spatial)[0]),
-            replace(form, joint=joint),
+            replace(form, joint=joint, title=f"joint:{sampled.body.name}"),
         )
     return sampled, form, keeper
 

@@ -33,6 +33,7 @@ class Form:
     mass: float  # [kg]
     own: FloatArray  # (3, 3) inertia less that of the particles as points [kg m²]
     joint: FloatArray = field(default_factory=lambda: np.zeros(JOINT))
+    title: str = ""  # of the columns of the joint in the history
 
     @property
     def program(self) -> Program:

@@ -417,9 +417,11 @@ class Simulation(Populated, Solver, kind="simulation"):
             refuse_overlap(form, sampled.body.name, self._near_rigid(form), self._numerics.dx)
             if not all(one._row["rigid"] for one in self._scene._filling):
                 warn_of_thin(form, sampled, self._numerics.dx)
-        index = self._index(material, self._layer(sampled.body))
+        index = self._index(material, self._layer(sampled.body), form)
         if form is not None:
             self._core.set_form(index, *form.arguments)
+            if form.title:
+                self._core.name_joint(index, form.title)
             self._forms[index] = form
         self._parts.append(sampled.part(self._core.next_id))
         first = self._core.particles
@@ -455,7 +457,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
-        index = self._index(body.material, self._layer(body))
+        index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
         for piece in planned.pieces(self._scene, self._numerics):
             left -= piece.count
@@ -493,10 +495,9 @@ class Simulation(Populated, Solver, kind="simulation"):
             )
         return 0
 
-    def _index(self, material: Material, layer: int) -> int:
+    def _index(self, material: Material, layer: int, form: Form | None) -> int:
         """The index of a material in a layer, which the core gets if it has not got it yet."""
-        rigid = material._row["rigid"]
-        index = self._vacant(material) if rigid else self._indices.get((material, layer))
+        index = self._indices.get((material, layer)) if form is None else self._vacant(material, form)
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
             index = self._indices[material, layer] = numerics.add_material(self._core, material, layer)
@@ -519,13 +520,19 @@ class Simulation(Populated, Solver, kind="simulation"):
                 body = renewed.get(part.name) or replace(part.body, material=material)
                 self._parts[k] = replace(part, body=body)
 
-    def _vacant(self, material: Material) -> int | None:
-        """The index of an equal material without particles: each rigid body is a material of the core."""
-        if self._core.particles == self._core.next_id:  # none was deleted
+    def _vacant(self, material: Material, form: Form) -> int | None:
+        """The index of an equal material without particles: each rigid body is a material of the core. A body with a
+        joint, which has columns in the history, keeps its own."""
+        if form.title or self._core.particles == self._core.next_id:  # none was deleted
             return None
         particles = np.bincount(self.particles._copy("material"), minlength=len(self._materials))
         return next(
-            (k for k, one in enumerate(self._materials) if one == material and not particles[k]), None
+            (
+                k
+                for k, one in enumerate(self._materials)
+                if one == material and not particles[k] and not (k in self._forms and self._forms[k].title)
+            ),
+            None,
         )
 
     def _find_volumes(self) -> None:

@@ -66,7 +66,7 @@ def _layout(
     """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
     groups, n, records = counts
     columns = core.history_names()
-    colliders = sum(name.startswith("torque:") for name, _ in columns)
+    colliders = sum(name.startswith("torque:") for name, _ in columns)  # and joints
     loads = sum(name.startswith("work:") for name, _ in columns)
     pairs = sum(name.startswith("impulse:") for name, _ in columns) - colliders - loads
     contact = any(name == "adhesion_work" for name, _ in columns)
@@ -130,6 +130,8 @@ def fill(core: _core.Simulation, kept: Snapshot) -> None:
         add_material(core, material, layer)
     for index, form in kept.forms.items():
         core.set_form(index, *form.arguments)
+        if form.title:
+            core.name_joint(index, form.title)
     for row in kept.fields:
         core.add_field(row["name"], row["unit"], row["rank"], row["initial"])
     restore(core, kept.scene.dimension, kept.numerics.dtype, kept.arrays)

@@ -66,6 +66,7 @@ def _described(snapshot: Snapshot) -> tuple[Tree, dict[str, Given]]:
                 **{name: writer.array(getattr(form, name)) for name in FORM_ARRAYS},
                 "mass": form.mass,
                 **({"joint": writer.array(form.joint)} if form.joint.any() else {}),
+                **({"title": form.title} if form.title else {}),
             }
             for index, form in snapshot.forms.items()
         ]
@@ -229,7 +230,13 @@ def _forms(
         nodes = np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64)
         if "joint" in given:
             arrays["joint"] = _check.array("joint", reader.value(given["joint"]), (JOINT,))
-        yield index, Form(nodes=nodes, mass=_check.number("mass", given["mass"], low=0), **arrays)
+        title = given.get("title", "")
+        if not isinstance(title, str):
+            raise ValueError(f"title = {title!r}: must be the name of a joint")
+        yield (
+            index,
+            Form(nodes=nodes, mass=_check.number("mass", given["mass"], low=0), title=title, **arrays),
+        )
 
 
 def _which(entry: Any, things: tuple[Any, ...], read: Any) -> Any:

@@ -335,6 +335,7 @@ class SolverBase(Run, Collides):
         name : str
             Of a collider, a load or a held region, or ``"walls"``: their force on the material. ``"A|B"``: the force of
             body A on body B, with what is bonded to either of them, where a scene lets bodies touch (`mpm.Contact`).
+            ``"joint:BODY"``: the force of its joint on a rigid body.
             Every pair has a column in scenes of up to 8 such bodies; in others, those of `Scene.set_contact`.
         window : float, optional
             The mean is over the last records that cover so much time [s], > 0; the whole run, if that is shorter.

@@ -218,17 +218,18 @@ class History(Mapping[str, FloatArray]):
     the momentum.
     With rigid bodies there are ``friction_work`` and ``impact_work`` [J], which their contacts with each other, walls
     and colliders have taken by friction and otherwise since the entry before, ``joint_work`` [J] and
-    ``joint_impulse`` (records, d) [N s], which joints have given. Without colliders that move and without deformable
+    ``joint_impulse`` (records, d) [N s], which joints have given; ``impulse:joint:BODY`` and ``torque:joint:BODY``
+    (about the centre of mass) are those of the joint of a body. Without colliders that move and without deformable
     bodies, E_{k+1} − E_k = joint_work − friction_work − impact_work, of the column ``energy``.
     For every collider there are ``impulse:NAME`` (records, d) [N s] and ``torque:NAME`` [N m s], (records,) in 2-D and
     (records, 3) in 3-D, about its reference point (see `Scene.add_collider`), which moves along.
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + joint_impulse + damping_impulse + Σ impulse:NAME, without the columns
-    impulse:A|B. Without a body force body_impulse is dt·M·g.
+    impulse:A|B and impulse:joint:BODY. Without a body force body_impulse is dt·M·g.
     For every load and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done on the
     material since the entry before [J]: force times motion, for a held region reaction times its velocity.
-    ``"force:NAME"`` of a collider or load and ``"wall_force"`` are these impulses over the time since the entry
-    before, [N]; they are looked up by name, and not listed.
+    ``"force:NAME"`` of a collider, a load or a joint (``"joint:BODY"``) and ``"wall_force"`` are these impulses over
+    the time since the entry before, [N]; they are looked up by name, and not listed.
     The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its
     reference point and its angular velocity ω. Every look-up gives a new array. In 2-D all is per metre of depth.
 
