@@ -1,18 +1,19 @@
 """Prints how rigid bodies rest, slide, roll, tip, stand in stacks and press deformable bodies, against closed forms.
 
-    python benchmarks/rigid.py [rest|slope|roll|tip|stack|ratio|free|flip|rock|pinch|drop|slab|strike ...]
+    python benchmarks/rigid.py [rest|slope|roll|tip|stack|ratio|free|flip|rock|pinch|drop|slab|strike|mesh|cost ...]
 
 `docs/design/020-rigid-bodies.md` has the reasons. Lengths are in cells of 0.1 m unless said otherwise; steps of 2 ms.
 All takes about two minutes on one core.
 """
 
 import argparse
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 import mpm
-from mpm.shapes import Ball, Box, HalfSpace
+from mpm.shapes import Ball, Box, HalfSpace, Mesh, Polygon
 
 H, G, DT = 0.1, 10.0, 2e-3  # [m], [m/s²], [s]
 STONE = mpm.materials.Rigid(density=1000, friction=0.4)
@@ -252,18 +253,104 @@ def strike(dtype: str) -> Iterator[Row]:
     yield "disk strikes a block: change of L", float(L / np.abs(before.angular_momentum).max()), most
 
 
+def mesh(dtype: str) -> Iterator[Row]:
+    """Cubes of triangles: at rest, on slopes, and tipping; a prism of 24 sides, and a polygon, as rimless wheels."""
+    for degrees, friction in ((0, 0.4), (20, 0.2), (20, 0.365)):
+        scene, _ = slope(3, degrees, friction)
+        scene.add(prism(4, 0.4 * 2**0.5, 0.8, (2, 2, 0.4)), STONE, name="cube")
+        way = float(np.abs(run(scene, 1.0, dtype).rigid("cube").position - (2, 2, 0.4)).max())
+        exact = 0.5 * G * (np.sin(np.radians(20)) - 0.2 * np.cos(np.radians(20)))
+        what = f"cube of triangles, slope of {degrees} degrees, friction {friction}: "
+        if friction == 0.2:
+            yield what + "error of the way", abs(way / exact - 1), 1e-4
+        else:
+            yield what + "way", way / H, 1e-3
+    sides, R, seconds = 24, 4 * H, 0.5
+    for degrees, speed in ((5, 1.0), (20, 0.5)):
+        exact = rimless_wheel(sides, R, degrees, speed, seconds)
+        for dim in (2, 3):
+            scene, _ = slope(dim, degrees, 0.9)
+            middle = np.array([2] * (dim - 1) + [R * np.cos(np.pi / sides)])
+            wheel = prism(sides, R, 0.8, middle) if dim == 3 else Polygon(middle + ring(sides, R))
+            spin = -speed / R if dim == 2 else (0, speed / R, 0)
+            v = [speed, *[0] * (dim - 1)]
+            scene.add(wheel, STONE, velocity=v, angular_velocity=spin, name="wheel")
+            way = run(scene, seconds, dtype).rigid("wheel").position[0] - 2
+            kind = "polygon" if dim == 2 else "prism of triangles"
+            yield (
+                f"{kind} of 24 sides rolls down {degrees} degrees: error of the way",
+                abs(way / exact - 1),
+                0.05,
+            )
+
+
+def ring(sides: int, R: float) -> np.ndarray:
+    """The corners of a polygon that lies on a side."""
+    angle = -np.pi / 2 + 2 * np.pi * (np.arange(sides) + 0.5) / sides
+    return R * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def prism(sides: int, R: float, length: float, middle: Sequence[float]) -> Mesh:
+    """A prism of triangles along y that lies on a side."""
+    corners = np.stack([np.insert(ring(sides, R), 1, y, axis=1) for y in (-length / 2, length / 2)])
+    k = np.arange(sides)
+    after = (k + 1) % sides
+    fan = np.stack([np.zeros(sides - 2, dtype=int), k[1:-1], k[2:]], axis=1)
+    around = [np.stack([k, k + sides, after], axis=1), np.stack([after, k + sides, after + sides], axis=1)]
+    faces = np.concatenate([*around, fan, fan[:, ::-1] + sides])
+    return Mesh(vertices=corners.reshape(-1, 3) + middle, faces=faces)
+
+
+def rimless_wheel(sides: int, R: float, degrees: float, speed: float, seconds: float) -> float:
+    """The way of a wheel of so many corners that begins on a side. It turns about a corner like a pendulum until the
+    next one strikes, and keeps its angular momentum about that one; by steps of 10 us."""
+    half, slope, dt = np.pi / sides, np.radians(degrees), 1e-5
+    k = 0.5 - np.sin(half) ** 2 / 3  # I/(m R^2)
+    angle, strikes = -half, 0
+    w = speed / R * (np.cos(half) + k) / (1 + k)
+    for _ in range(round(seconds / dt)):
+        w += 0.5 * dt * G / R / (1 + k) * np.sin(angle + slope)
+        angle += dt * w
+        w += 0.5 * dt * G / R / (1 + k) * np.sin(angle + slope)
+        if angle > half:
+            angle, strikes = angle - 2 * half, strikes + 1
+            w *= (k + np.cos(2 * half)) / (1 + k)
+    return float(R * (2 * strikes * np.sin(half) + np.sin(half) + np.sin(angle)))
+
+
+def cost(dtype: str) -> Iterator[Row]:
+    """A block of 33,792 particles on the floor: time of the processor for a step, over that of a neo-Hookean block."""
+    blocks = []
+    for material in (STONE, mpm.materials.NeoHookean(E=1e6, nu=0.3, density=1000)):
+        scene, _ = slope(3, 0, 0.4)
+        scene.add(Box((2, 2, 0), (3.6, 3.6, 1.65)), material)
+        blocks.append(mpm.Simulation(scene, dx=H, dt=5e-4, dtype=dtype, threads=1))
+    times = np.zeros((10, 2))
+    for row in times:
+        for k, sim in enumerate(blocks):
+            began = time.process_time()
+            sim.step(10)
+            row[k] = time.process_time() - began
+    yield (
+        "rigid block of 33,792 particles: cost over neo-Hookean",
+        float(np.divide(*times.min(axis=0))),
+        np.inf,
+    )
+
+
 CASES = {"rest": rest, "slope": slide, "roll": roll, "tip": tip, "stack": stack, "ratio": ratio, "free": free,
-         "flip": flip, "rock": rock, "pinch": pinch, "drop": drop, "slab": slab, "strike": strike}  # fmt: skip
+         "flip": flip, "rock": rock, "pinch": pinch, "drop": drop, "slab": slab, "strike": strike,
+         "mesh": mesh}  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=[])
+    parser.add_argument("cases", nargs="*", choices=[*CASES, "cost", []], default=[])
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     given = parser.parse_args()
     print("| case | measured | at most | |\n|---|---|---|---|")
     for name in given.cases or CASES:
-        for what, found, most in CASES[name](given.dtype):
+        for what, found, most in (CASES | {"cost": cost})[name](given.dtype):
             bound = "" if most == np.inf else f"{most:.0e}"
             met = "met" if bound and found <= most else ""
             print(f"| {what} | {found:.1e} | {bound} | {met} |", flush=True)
