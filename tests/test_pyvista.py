@@ -39,11 +39,16 @@ def covered(picture, empty):
     return np.abs(picture - empty).max(axis=2) > 60
 
 
+def colored(picture, empty):
+    """Where there are bodies, and no shadows, which are grey."""
+    return covered(picture, empty) & (np.ptp(picture, axis=2) > 0.35 * picture.max(axis=2))
+
+
 @pytest.mark.parametrize("gravity", [(0, 0, -9.81), (0, 9.81, 0), (-9.81, 0, 0)])
 @pytest.mark.parametrize("lower", [(0, 0, 0), (-7, 3, 100)])
 def test_particles_are_where_our_own_renderer_draws_them(gravity, lower):
     own, solid, empty = pictures(make(gravity=gravity, lower=lower), color="material")
-    a, b = covered(own, empty), covered(solid, empty)
+    a, b = colored(own, empty), colored(solid, empty)
 
     def overlap(down, across):
         moved = np.roll(b, (down, across), axis=(0, 1))
@@ -58,6 +63,19 @@ def test_particles_are_where_our_own_renderer_draws_them(gravity, lower):
     inner = np.logical_and.reduce([np.roll(both, way, axis=(0, 1)) for way in ways])
     means = [picture[inner].mean(axis=0) for picture in (own, solid)]
     assert np.abs(means[0] / means[0].sum() - means[1] / means[1].sum()).max() < 0.02
+
+
+def test_ground_is_an_opaque_block_that_a_cut_opens():
+    sim = make(collider=shapes.HalfSpace((0, 0, 0.4), (0.1, 0, 1)))
+    options = {"size": SIZE, "annotate": False, "camera": "front"}
+    sim.particles.delete(np.ones(len(sim.particles), bool))
+    for cut in (None, {"y": 0.5}):
+        own, solid = (
+            kind(sim, cut=cut, **options).frame(sim).astype(int) for kind in (viz.Renderer, SolidRenderer)
+        )
+        empty = viz.Renderer(make(), **options).background.astype(int)
+        a, b = (np.abs(picture - empty).max(axis=2) > 30 for picture in (own, solid))
+        assert (a & b).sum() / (a | b).sum() > 0.94 and a.sum() > 10000  # measured 0.964
 
 
 def test_colliders_hide_what_is_behind_them_and_move():
@@ -125,5 +143,5 @@ def test_the_surface_of_finite_elements_is_where_our_own_renderer_draws_it():
     own, solid = (kind(sim, **options).frame(sim).astype(int) for kind in (viz.Renderer, SolidRenderer))
     empty = viz.Renderer(sim, **options).background.astype(int)
     inside = (slice(40, 200), slice(40, 260))  # without time and colour bar
-    a, b = (np.abs(picture - empty).max(axis=2)[inside] > 60 for picture in (own, solid))
+    a, b = (colored(picture, empty)[inside] for picture in (own, solid))
     assert (a & b).sum() / (a | b).sum() > 0.98 and a.sum() > 5000  # measured 0.996, 9,025

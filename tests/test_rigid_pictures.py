@@ -193,3 +193,32 @@ def test_joints_are_marked(dim):
     if dim == 2:
         axes = sim.plot().figure.axes[0]
         assert [len(c.get_paths()) for c in axes.collections[-2:]] == [6, 6]
+
+
+def test_the_surface_of_a_rigid_body_is_that_of_its_shape(tmp_path):
+    sim = turned(3, shapes.Box((0.3, 0.4, 0.4), (0.7, 0.6, 0.6)))
+    found = sim.surface(values="speed")
+    assert found.watertight and found.volume == pytest.approx(0.4 * 0.2 * 0.2, rel=5e-4)  # measured 1.6e-4
+    (solid,) = sim._solids()
+    box = np.abs(solid.at_rest(found.vertices)).max(axis=0)
+    assert np.allclose(box, (0.2, 0.1, 0.1), atol=1e-9)
+    far = np.linalg.norm(found.vertices[:, :2] - 0.5, axis=1)
+    assert np.abs(found.values - far).max() < 0.05  # of 1 rad/s; of the nearest particles, 0.05 m apart
+    with sim.record(tmp_path / "a.bgeo", fps=1, fields=("speed",)):
+        pass
+    with mpm.replay(tmp_path / "a.bgeo") as frames:
+        again = frames[0].surface(body="box")
+        assert np.array_equal(again.triangles, found.triangles) and np.array_equal(
+            again.vertices, found.vertices
+        )
+
+
+def test_surfaces_of_several_bodies_are_one(tmp_path):
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    for k in range(2):
+        scene.add(shapes.Box((0.2 + 0.4 * k, 0.4, 0.4), (0.4 + 0.4 * k, 0.6, 0.6)), STONE, name=f"box {k}")
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    found = sim.surface()
+    assert found.watertight and found.volume == pytest.approx(2 * 0.2**3, rel=5e-4)
+    assert sim.surface(body="box 1").vertices[:, 0].min() == pytest.approx(0.6)
+    assert found.save(tmp_path / "a.obj").is_file()

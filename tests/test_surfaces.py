@@ -340,3 +340,31 @@ def unfolded(code):
     )
     found = np.stack([x, y, z], axis=1)
     return found / np.linalg.norm(found, axis=1)[:, None]
+
+
+def test_a_stage_moves_the_meshes_of_rigid_bodies(tmp_path):
+    pytest.importorskip("pxr")
+    from pxr import Usd, UsdGeom
+
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    stone = materials.Rigid(density=1000)
+    scene.add(
+        shapes.Box((0.3, 0.4, 0.4), (0.7, 0.6, 0.6)),
+        stone,
+        velocity=(1, 0, 0),
+        angular_velocity=(0, 0, 3),
+        name="a b",
+    )
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    with sim.record(tmp_path / "a.vtkhdf", fps=1e3):
+        sim.run(0.05)
+    with mpm.replay(tmp_path / "a.vtkhdf") as frames:
+        (path,) = mpm.export(frames, tmp_path / "a.usdc")
+        stage = Usd.Stage.Open(str(path))
+        mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/bodies/a_b"))
+        x = np.array(mesh.GetPointsAttr().Get(), dtype=float)
+        for k, frame in enumerate(frames):
+            matrix = np.array(mesh.GetLocalTransformation(k))
+            placed = x @ matrix[:3, :3] + matrix[3, :3]
+            apart = np.linalg.norm(placed[:, None] - frame.surface().vertices, axis=2)
+            assert apart.min(axis=1).max() < 1e-6 and apart.min(axis=0).max() < 1e-6

@@ -206,7 +206,7 @@ class Solver(SolverBase, abstract=True):
         A lattice takes the volumes of the particles by quadratic B-splines, and `pysplashsurf` makes triangles of it by
         marching cubes (Lorensen and Cline 1987), where the surface encloses the volume of the particles: to 2 % or
         better, or a warning says by how much they differ. Particles that are farther from each other than `radius` have
-        no surface. Finite elements have that of their mesh.
+        no surface. Finite elements have that of their mesh, rigid bodies that of their shape to a 64th of its size.
 
         Parameters
         ----------

@@ -2,7 +2,8 @@
 
 One file has all frames: a time code each, `fps` of them per second. ``/World/particles`` has positions, velocities,
 ids and widths; scalars and vectors are primvars. ``/World/surface`` has the surface of the bodies, and
-``/World/colliders`` one mesh per collider, within the domain.
+``/World/colliders`` one mesh per collider, within the domain. ``/World/bodies`` has one mesh per rigid body of a 3-D
+scene, which its transform moves.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def write(
 
 class _Stage:
     def __init__(self, first: Source, fps: float, count: int) -> None:
-        from pxr import Sdf, Usd, UsdGeom
+        from pxr import Gf, Sdf, Usd, UsdGeom
 
-        self._sdf, self._geom, self._time = Sdf, UsdGeom, Usd.TimeCode
+        self._sdf, self._geom, self._time, self._matrix = Sdf, UsdGeom, Usd.TimeCode, Gf.Matrix4d
         self._stage = Usd.Stage.CreateInMemory()
         world = UsdGeom.Xform.Define(self._stage, "/World")
         self._stage.SetDefaultPrim(world.GetPrim())
@@ -62,6 +63,7 @@ class _Stage:
         self._stage.SetStartTimeCode(0)
         self._stage.SetEndTimeCode(count - 1)
         self._meshes: dict[str, Any] = {}
+        self._moves: dict[str, Any] = {}  # transforms of meshes
 
     def fill(
         self, frames: Any, fields: Sequence[str], surface: Mapping[str, Any] | None, progress: bool
@@ -76,6 +78,7 @@ class _Stage:
                 self._mesh("/World/surface", isosurface.find(frame, **surface), number)
             if frame.dimension == 3:
                 self._colliders(frame, number)
+                self._rigid(frame, number)
         return self._stage
 
     def _particles(self, points: Any, frame: Source, fields: Sequence[str], number: int) -> None:
@@ -131,6 +134,18 @@ class _Stage:
             found = isosurface.of_distance(placed.distance, frame.scene.lower, frame.scene.upper)
             self._geom.Scope.Define(self._stage, "/World/colliders")
             self._mesh(f"/World/colliders/{name}", found, number if moves else None)
+
+    def _rigid(self, frame: Source, number: int) -> None:
+        names = {first: name for name, (first, _) in frame._bodies().items()}
+        for solid in frame._solids():
+            path = f"/World/bodies/{_identifier(names.get(solid.first, f'body{solid.first}'))}"
+            if path not in self._meshes:
+                self._geom.Scope.Define(self._stage, "/World/bodies")
+                self._mesh(path, isosurface.of_solid(solid), None)
+                self._moves[path] = self._meshes[path].AddTransformOp()
+            matrix = np.eye(4)  # of rows: USD has positions on the left
+            matrix[:3, :3], matrix[3, :3] = solid.rotation.T, solid.position
+            self._moves[path].Set(self._matrix(matrix.tolist()), number)
 
 
 def _identifier(name: str) -> str:

@@ -22,9 +22,11 @@ from mpm.base._check import FloatArray
 from mpm.io.formats import MESHES
 from mpm.scene.scene import Scene
 from mpm.solver.derived import VOLUME_SCALES, volume_scales
+from mpm.solver.solids import Solid
 from mpm.solver.source import Source
 from mpm.solver.state import State, surface
 from mpm.viz import color as _color
+from mpm.viz import contours, solids
 
 RADIUS = 1.05  # of a particle's reach over the distance of particles
 REACH = 1.5  # cells: half the support of a quadratic B-spline
@@ -139,13 +141,60 @@ def find(
     shown = None if quantity is None else np.asarray(_color.values(state, quantity), dtype=np.float64)
     if (cells := sim._cells()) is not None:
         return _of_elements(state, cells[there[cells].all(axis=1)], shown, quantity or "")
+    hard = []
+    for solid in sim._solids():
+        rows = solid.rows(state.fields["id"])
+        if there[rows].all() and rows.start < rows.stop:
+            hard.append(of_solid(solid, state, shown, quantity or ""))
+            there[rows] = False
     there &= np.isfinite(state.fields["x"]).all(axis=1)
+    if hard and not there.any():
+        return joined(hard)
     x = np.asarray(state.fields["x"], dtype=np.float64)[there]
     filled = volumes(state, sim._kinds())[there]
     found = around(x, filled, reach, passes, None if shown is None else shown[there], quantity or "")
     if text := missed(found, filled):
         warnings.warn(text, RuntimeWarning, stacklevel=_check.levels_to_caller())
-    return found
+    return joined([found, *hard])
+
+
+def of_solid(
+    solid: Solid, state: State | None = None, shown: FloatArray | None = None, name: str = ""
+) -> Surface:
+    """The surface of the shape of a rigid body, with a quantity of all particles of a state (n,) if there is one;
+    without a state in the rest frame."""
+    skin = solids.skin_of(solid, contours.COARSE)
+    if not len(skin.corners):
+        return Surface(
+            np.empty((0, 3)), np.empty((0, 3), dtype=np.int32), None if shown is None else np.empty(0), name
+        )
+    vertices, corner = np.unique(skin.corners, axis=0, return_inverse=True)
+    triangles = corner.reshape(-1, 3).astype(np.int32)
+    a, b, c = triangles.T
+    triangles = np.ascontiguousarray(triangles[(a != b) & (b != c) & (c != a)])
+    if state is None:
+        return Surface(vertices, triangles)
+    values = None
+    if shown is not None:
+        rows = solid.rows(state.fields["id"])
+        rest = solid.at_rest(np.asarray(state.fields["x"][rows], dtype=np.float64))
+        values = shown[rows][solids.nearest(solid, rest, vertices)]
+    return Surface(solid.placed(vertices), triangles, values, name)
+
+
+def joined(parts: Sequence[Surface]) -> Surface:
+    """Several surfaces as one."""
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    corners = [part.triangles + first for part, first in zip(parts, before, strict=False)]
+    values = [part.values for part in parts if part.values is not None]
+    return Surface(
+        np.concatenate([part.vertices for part in parts]),
+        np.ascontiguousarray(np.concatenate(corners), dtype=np.int32),
+        np.concatenate(values) if values else None,
+        parts[0].name,
+    )
 
 
 def missed(found: Surface, filled: FloatArray) -> str:
