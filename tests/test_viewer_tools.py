@@ -257,6 +257,38 @@ def test_colliders_let_what_is_behind_shine_through(opened):  # noqa: F811
     assert (seen[row, column] == body).all()  # the collider is cut away
 
 
+def test_ground_is_opaque_and_joints_are_marked(opened):  # noqa: F811
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
+    stone = mpm.materials.Rigid(density=1000)
+    hinge = mpm.joints.Hinge((0.5, 0.5, 0.8), axis=(0, 1, 0))
+    scene.add(mpm.shapes.Box((0.35, 0.4, 0.7), (0.65, 0.6, 0.9)), stone, joint=hinge, name="wing")
+    scene.add_collider(mpm.shapes.HalfSpace((0, 0, 0.5), (0, 0, 1)), name="ground")
+    scene.add_collider(mpm.shapes.Box((0.2, 0.6, 0.1), (0.8, 0.8, 0.3)), name="buried")
+    page = opened(mpm.Simulation(scene, dx=1 / 16, threads=1), width=1000)
+
+    def look(view="front"):
+        page.viewer.get_by_label("View", exact=True).select_option(view)
+        seen = pixels(page)
+        metre = 0.93 * min(seen.shape[:2]) / (0.92 * np.sqrt(3))
+        row, column = (side // 2 for side in seen.shape[:2])
+        return lambda x, z: seen[row - int((z - 0.5) * metre), column + int((x - 0.5) * metre)]
+
+    at = look()
+    assert (at(0.5, 0.2) == at(0.1, 0.4)).all() and np.ptp(at(0.5, 0.2)) < 40  # nothing shines through
+    assert np.abs(at(0.5, 0.2) - at(0.9, 0.8)).max() > 40
+    back = look("back")
+    assert (back(0.5, 0.2) == back(0.1, 0.4)).all()
+    ring = [at(0.5 + 0.024 * np.cos(turn), 0.8 + 0.024 * np.sin(turn)) for turn in np.linspace(0, 6.3, 200)]
+    assert np.min(np.array(ring).max(axis=1)) < 60 < at(0.4, 0.85).max()
+    page.viewer.get_by_label("Hide", exact=True).select_option("below y")
+    page.viewer.get_by_label("Plane").fill("20")
+    cut = look()
+    assert np.abs(cut(0.1, 0.2) - at(0.1, 0.2)).max() > 10  # the section is darker
+    assert (cut(0.1, 0.2) == cut(0.9, 0.4)).all() and np.abs(cut(0.1, 0.2) - at(0.9, 0.8)).max() > 40
+    page.viewer.get_by_label("View", exact=True).select_option("free")
+    page.keep("ground")
+
+
 def test_values_of_a_parameter_side_by_side(opened):  # noqa: F811
     """Figure 3 of a paper: one parameter, three values, the same moment and the same colours."""
     page = opened(mpm.gallery.get("jelly").simulation(scale=0.5), width=1600)
