@@ -166,6 +166,16 @@ def joined(dim):
     return mpm.Simulation(scene, dx=0.1, threads=1)
 
 
+def test_an_arm_leads_from_a_hinge_beside_a_body():
+    scene = mpm.Scene((0, 0), (1, 1))
+    bob = shapes.Ball((0.5, 0.3), 0.1)
+    scene.add(bob, STONE, angular_velocity=2.0, joint=mpm.joints.Hinge((0.5, 0.8)), name="pendulum")
+    sim = mpm.Simulation(scene, dx=0.1, threads=1)
+    sim.run(0.1)
+    arm = jointmarks.lines(sim._solids()[0])[-1]
+    assert np.allclose(arm, [(0.5, 0.8), sim.rigid("pendulum").position])
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_joints_are_marked(dim):
     sim = joined(dim)

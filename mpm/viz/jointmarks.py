@@ -1,7 +1,7 @@
 """Joints of rigid bodies in pictures: small marks over the bodies.
 
-A hinge is a ring around its point, in 3-D with its axis; a socket three rings; a slider a rail through the body with
-ends across; an axis of constant direction a line through the body.
+A hinge is a ring around its point, in 3-D with its axis; a socket three rings; an arm leads to the body where the point
+is outside. A slider is a rail through the body with ends across; an axis of constant direction a line through the body.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def lines(solid: Solid) -> list[FloatArray]:
     if isinstance(joint, Hinge):
         at = np.asarray(joint.point, dtype=np.float64)
         if d == 2:
-            return [_ring(at, small), _ring(at, 0.2 * small)]
+            return [_ring(at, small), _ring(at, 0.2 * small), *_arm(solid, at)]
         axis = np.asarray(joint.axis)
-        return [_ring(at, small, axis), np.array([at - long * axis, at + long * axis])]
+        return [_ring(at, small, axis), np.array([at - long * axis, at + long * axis]), *_arm(solid, at)]
     if isinstance(joint, Socket):
         at = np.asarray(joint.point, dtype=np.float64)
-        return [_ring(at, small, axis) for axis in np.eye(3)]
+        return [*(_ring(at, small, axis) for axis in np.eye(3)), *_arm(solid, at)]
     if isinstance(joint, Slider):
         along = np.asarray(joint.direction, dtype=np.float64)
         across = _across(along) * small
@@ -54,6 +54,12 @@ def lines(solid: Solid) -> list[FloatArray]:
         axis = np.asarray(joint.axis)
         return [np.array([at - long * axis, at + long * axis])]
     return []
+
+
+def _arm(solid: Solid, at: FloatArray) -> list[FloatArray]:
+    """From a point to the middle of a body, if the point is outside of it."""
+    outside = solid.distance(solid.at_rest(at[None]))[0][0] > 0
+    return [np.array([at, solid.position])] if outside else []
 
 
 def _across(axis: FloatArray) -> FloatArray:
