@@ -1,6 +1,6 @@
 """Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
 
-    python benchmarks/heat.py [rod|given|gauss|flux|stefan|conserve|spin|expand|work|speed ...]
+    python benchmarks/heat.py [rod|given|gauss|flux|transfer|colliders|stefan|conserve|spin|expand|work|speed ...]
 
 `docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
 single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
@@ -142,6 +142,84 @@ def flux(args: argparse.Namespace) -> Iterator[Row]:
         errors[0] / errors[1],
         3,
         9,
+    )
+
+
+def between_colliders(n: int, end: float, args: argparse.Namespace, **surface: Any) -> mpm.Simulation:
+    """A rod of unit length and n cells along x between two colliders that do the same."""
+    dx, rest = 1 / n, args.dim - 1
+    lower, upper = (-4 * dx, *[0.0] * rest), (1 + 4 * dx, *[4 * dx] * rest)
+    scene = mpm.Scene(lower, upper)
+    scene.add(Box((0.0,) * args.dim, (1.0, *upper[1:])), conductor())
+    for place, normal in ((0.0, 1), (1.0, -1)):
+        shape = mpm.shapes.HalfSpace((place, *[0.0] * rest), (normal, *[0] * rest))
+        scene.add_collider(shape, contact="sticky", **surface)
+    steps = math.ceil(end / (SHARE * dx * dx) - 1e-9)
+    return mpm.Simulation(scene, dx=dx, dt=end / steps, dtype=args.dtype, kernel=args.kernel)
+
+
+def cooled(x: Array, t: float, biot: float) -> Array:
+    """cos(z (1 - x)) exp(-z² t), summed over z tan z = Bi: a slab 0 < x < 2, cooled at both ends."""
+    total = np.zeros_like(x)
+    for k in range(60):
+        low, high = k * math.pi, k * math.pi + math.pi / 2 - 1e-12
+        for _ in range(60):
+            z = (low + high) / 2
+            low, high = (z, high) if z * math.tan(z) < biot else (low, z)
+        total += (
+            4
+            * math.sin(low)
+            / (2 * low + math.sin(2 * low))
+            * math.exp(-low * low * t)
+            * np.cos(low * (1 - x))
+        )
+    return total
+
+
+def transfer(args: argparse.Namespace) -> Iterator[Row]:
+    """Newton's law of cooling, at walls and at colliders."""
+    end = 0.05
+    for biot, by in itertools.product((0.1, 1.0, 1e6), ("walls", "colliders")):
+        errors = []
+        for n in (10, 20, 40):
+            surface = (2 * biot, BASE)
+            if by == "walls":
+                sim = rod(n, end, args, {"x": mpm.Wall("slip", transfer=surface)})
+            else:
+                sim = between_colliders(n, end, args, transfer=surface)
+            x = np.asarray(sim.particles.x)[:, 0].astype(float)
+            sim.particles.temperature[:] = BASE + RISE
+            sim.run(end)
+            errors.append(error_of(sim, cooled(2 * x, 4 * end, biot), 1.0))
+        yield from report(f"{by}, Bi = {biot:g}", errors, 0.8)
+
+
+def colliders(args: argparse.Namespace) -> Iterator[Row]:
+    """sin(pi x) exp(-pi² t) between colliders of given temperature, and the heat of a flux."""
+    end, errors = 0.05, []
+    for n in (20, 40, 80):
+        sim = between_colliders(n, end, args, temperature=BASE)
+        x = np.asarray(sim.particles.x)[:, 0].astype(float)
+        sim.particles.temperature[:] = BASE + RISE * np.sin(np.pi * x)
+        sim.run(end)
+        errors.append(error_of(sim, np.sin(np.pi * x), math.exp(-(np.pi**2) * end)))
+    yield from report("given temperatures of colliders", errors, 0.8)
+    small = 1e-6 if args.dtype == "float32" else 1e-12
+    heat, given = sim.history["heat"], sim.history["collider_heat"]
+    yield (
+        "given temperatures of colliders: heat - collider_heat",
+        abs(heat[-1] - heat[0] - given.sum()) / heat[0],
+        0.0,
+        small,
+    )
+    sim = between_colliders(20, end, args, flux=2.0 * RISE)
+    sim.run(end)
+    exact = 2 * 2.0 * RISE * end * (4 / 20) ** (args.dim - 1)
+    yield (
+        "flux of colliders: heat in / exact - 1",
+        abs(sim.history["collider_heat"].sum() / exact - 1),
+        0.0,
+        small,
     )
 
 
@@ -291,7 +369,8 @@ def speed(args: argparse.Namespace) -> Iterator[Row]:
 
 
 CASES = {
-    "rod": rods, "given": given, "gauss": gauss, "flux": flux, "stefan": stefan, "conserve": conserve, "spin": spin,
+    "rod": rods, "given": given, "gauss": gauss, "flux": flux, "transfer": transfer, "colliders": colliders,
+    "stefan": stefan, "conserve": conserve, "spin": spin,
     "expand": expand, "work": work, "speed": speed,
 }  # fmt: skip
 

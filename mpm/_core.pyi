@@ -493,8 +493,11 @@ class Simulation(Core):
         liquid: tuple[float, float, float, float],
     ) -> None:
         """Lets a material without particles conduct heat, in a simulation with heat."""
-    def set_heat_wall(self, face: int, kind: str, value: float) -> None:
-        """A face with a given "temperature" [K], or a "flux" into the material [W/m²]; before the first particles."""
+    def set_heat_wall(self, face: int, kind: str, value: float, coefficient: float) -> None:
+        """A face with a given "temperature" [K], a "flux" into the material [W/m²], or a "transfer" from a temperature
+        with a coefficient [W/(m² K)]; before the first particles."""
+    def set_heat_collider(self, collider: int, kind: str, value: float, coefficient: float) -> None:
+        """The same, of a collider, between steps."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
     def _use_odd_backend(self) -> None:

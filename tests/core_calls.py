@@ -267,8 +267,9 @@ def touching(name: str) -> Any:
 
 
 def heated(name: str) -> Any:
-    """The same, in a simulation that conducts heat."""
+    """The same, in a simulation that conducts heat, with a collider."""
     made = bare(name, heat=True)
+    made.add_collider(*(kind.good for kind in COLLIDER))
     made.add_material(*(kind.good for kind in material_of(name)))
     return made
 
@@ -367,7 +368,10 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "set_contact": (text("separate"), number(0.5), number(0.0)),
         "name_joint": (whole(0, 1, 2**31), text("joint:a")),
         "set_form": FORM,
-        "set_heat_wall": (whole(0, 1, 5, 2**31), text("temperature"), number(300.0)),
+        **dict.fromkeys(
+            ("set_heat_wall", "set_heat_collider"),
+            (whole(0, 1, 5, 2**31), text("transfer"), number(300.0), number(1.0)),
+        ),
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
         "set_thermal": (whole(0, 1, 2**31), *(number(good) for good in (1.0, 1.0, 300.0, 1.0, 1e-5, 0.0)),
@@ -395,7 +399,7 @@ for _name in METHODS.keys() - {"Colliders"}:
     METHODS[_name]["restore"] = (kept(filled(_name).snapshot()),)
 BEFORE = {
     "add_material": bare,
-    **dict.fromkeys(("set_heat_wall", "set_thermal"), heated),
+    **dict.fromkeys(("set_heat_wall", "set_heat_collider", "set_thermal"), heated),
     **dict.fromkeys(("set_contact", "set_layer", "set_pair"), touching),
     "restore": empty,
     "add_nodes": empty,

@@ -362,7 +362,7 @@ warm_wall = {"x-": mpm.Wall("slip", temperature=400)}
         ),
         (
             lambda: mpm.Simulation(scene_of(plain(), walls=warm_wall), dx=1 / 8),
-            "temperature = 400: no body conducts",
+            r"temperature=400.0: no body conducts",
         ),
         (
             lambda: mpm.Simulation(scene_of(conductor(), walls=warm_wall), dx=1 / 2),
@@ -497,3 +497,169 @@ def test_gradients_that_are_too_large_are_refused_and_may_be_corrected():
     sim.step(30 - caught.value.step)
     same.step(30)
     assert bits(sim) == bits(same)
+
+
+def between_colliders(n, dim=2, dtype="float64", **surface):
+    """A rod of n cells between two colliders that do the same, or have a face of the domain there."""
+    dx = 1 / n
+    lower, upper = (-4 * dx, *[0.0] * (dim - 1)), (1 + 4 * dx, *[4 * dx] * (dim - 1))
+    scene = mpm.Scene(lower, upper)
+    scene.add(Box((0.0,) * dim, (1.0, *upper[1:])), conductor())
+    for number, (place, normal) in enumerate(((0.0, 1), (1.0, -1))):
+        axis = (normal, *[0] * (dim - 1))
+        half = mpm.shapes.HalfSpace((place, *[0.0] * (dim - 1)), axis)
+        scene.add_collider(half, contact="sticky", name=f"end{number}", **surface)
+    sim = mpm.Simulation(scene, dx=dx, dt=0.1 * dx * dx, dtype=dtype)
+    return sim, np.asarray(sim.particles.x)[:, 0].astype(float)
+
+
+@pytest.mark.parametrize(("dim", "dtype"), [(2, "float64"), (3, "float64"), (2, "float32")])
+def test_colliders_have_temperatures(dim, dtype):
+    """To first order, as their nodes are set."""
+    errors, small = [], 1e-12 if dtype == "float64" else 1e-6
+    for n in (16, 32) if dim == 2 else (8, 16):
+        sim, x = between_colliders(n, dim, dtype, temperature=BASE)
+        sim.particles.temperature[:] = BASE + 100 * np.sin(np.pi * x)
+        sim.run(0.04)
+        decay = math.exp(-(math.pi**2) * 0.04)
+        errors.append(abs(temperature(sim) - BASE - 100 * np.sin(np.pi * x) * decay).max() / (100 * decay))
+        heat = sim.history["heat"]
+        assert sim.history["collider_heat"].sum() == pytest.approx(heat[-1] - heat[0], abs=small * heat[0])
+    assert errors[1] < 0.03 and math.log2(errors[0] / errors[1]) > (0.7 if dim == 2 else 0.2)  # 0.78, 0.28
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_fluxes_of_colliders_bring_exactly_their_heat(dim):
+    sim, _ = between_colliders(10, dim, flux=200.0)
+    sim.run(0.03)
+    came = 2 * 200 * 0.03 * 0.4 ** (dim - 1)
+    assert sim.history["collider_heat"].sum() == pytest.approx(came, rel=1e-11)
+    assert np.ptp(sim.history["heat"]) == pytest.approx(came, rel=1e-10)
+    assert not sim.history["wall_heat"].any()
+
+
+def cooled(x, t, biot):
+    """A slab 0 < x < 2 of k = c = 1, whose temperature is 1 at the beginning and which is cooled at both ends."""
+    total, z = np.zeros_like(x), 0.0
+    for k in range(60):
+        low, high = k * math.pi, k * math.pi + math.pi / 2 - 1e-12
+        for _ in range(60):
+            z = (low + high) / 2
+            low, high = (z, high) if z * math.tan(z) < biot else (low, z)
+        total += 4 * math.sin(z) / (2 * z + math.sin(2 * z)) * math.exp(-z * z * t) * np.cos(z * (1 - x))
+    return total
+
+
+@pytest.mark.parametrize("by", ["wall", "collider"])
+@pytest.mark.parametrize("biot", [0.1, 1.0, 1e6])
+def test_newtons_law_of_cooling(by, biot):
+    """Against the series of a slab; a large coefficient is a given temperature."""
+    errors, transfer = [], (2 * biot, BASE)  # of a slab of unit length
+    for n in (10, 20):
+        if by == "wall":
+            sim, x = rod(n, 0.05, {"x": mpm.Wall("slip", transfer=transfer)})
+        else:
+            sim, x = between_colliders(n, transfer=transfer)
+        sim.particles.temperature[:] = BASE + 100.0
+        sim.run(0.05)
+        errors.append(abs((temperature(sim) - BASE) / 100 - cooled(2 * x, 0.2, biot)).max())
+        gone = sim.history[f"{by}_heat"].sum()
+        assert gone == pytest.approx(sim.history["heat"][-1] - sim.history["heat"][0], rel=1e-10) and gone < 0
+    assert errors[1] < errors[0] / 1.8
+
+
+@pytest.mark.parametrize(("dim", "dtype"), [(2, "float64"), (3, "float64"), (2, "float32")])
+def test_balance_of_walls_and_colliders_that_move(dim, dtype, tmp_path):
+    """At mirrors, with bodies that fall onto what has a temperature, gives a flux, or cools; and its bits."""
+
+    def made(threads):
+        walls = {
+            "x-": "mirror", "x+": mpm.Wall("slip", transfer=(20.0, 250.0)),
+            "y-" if dim == 2 else "z-": mpm.Wall("separate", temperature=280.0),
+        }  # fmt: skip
+        scene = mpm.Scene((0,) * dim, (1,) * dim, gravity=(0,) * (dim - 1) + (-9.81,), walls=walls)
+        body = conductor(2.0, 1.0, E=1e4, density=100, T=400.0)
+        scene.add(Box((0,) * dim, (0.4,) * dim).translate((0,) * (dim - 1) + (0.12,)), body)
+        scene.add(Box((0.6, *[0.2] * (dim - 1)), (1.0,) * dim), body)
+        low = Box((-0.2,) * dim, (0.3,) * (dim - 1) + (0.1,))
+        slope = mpm.shapes.Ball((0.8,) + (0.3,) * (dim - 2) + (0.0,), 0.2)
+        scene.add_collider(low, temperature=500.0, name="plate")
+        upward = mpm.motion.Linear((0,) * (dim - 1) + (0.5,))
+        scene.add_collider(slope, flux=2e3, motion=upward, name="ball")
+        pillar = Box((0.3,) * (dim - 1) + (-0.2,), (0.5,) * (dim - 1) + (0.1,))
+        scene.add_collider(pillar, transfer=(1e3, 300.0))
+        return mpm.Simulation(scene, dx=1 / 10, dt=1e-3, dtype=dtype, threads=threads)
+
+    sim, parts = made(1), made(3)
+    sim.step(80)
+    balance = np.diff(sim.history["heat"]) - (sim.history["wall_heat"] + sim.history["collider_heat"])[1:]
+    assert abs(balance).max() < (1e-12 if dtype == "float64" else 2e-6) * sim.history["heat"][0]
+    assert np.ptp(sim.history["collider_heat"]) > 0 and np.ptp(sim.history["wall_heat"]) > 0
+    parts.step(35)
+    parts.save(tmp_path / "kept.mpm")
+    for again in (parts, mpm.load(tmp_path / "kept.mpm")):
+        again.step(45)
+        assert bits(again) == bits(sim)
+
+
+def test_a_collider_that_comes_later_heats():
+    """As one that was there from the beginning, and had nothing to heat."""
+    plate = Box((0.0, -0.2), (1.0, 0.125))
+    ends = []
+    for late in (False, True):
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+        scene.add(Box((0.3, 0.4), (0.6, 0.7)), conductor(2.0, 1.0, E=1e4, density=100))
+        if not late:
+            scene.add_collider(plate, temperature=500.0)
+        sim = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
+        sim.step(100)
+        if late:
+            assert sim.history["collider_heat"].sum() == 0
+            sim.add_collider(plate, temperature=500.0)
+        sim.step(200)
+        ends.append(temperature(sim))
+    assert abs(ends[0] - ends[1]).max() < 1e-9 and ends[0].max() > 305
+    cold = mpm.Simulation(scene_of(plain()), dx=1 / 8)
+    with pytest.raises(ValueError, match=r"collider 'collider0': temperature=500\.0: no body conducts"):
+        cold.add_collider(plate, temperature=500.0)
+
+
+@pytest.mark.parametrize(
+    ("surface", "words"),
+    [
+        ({"temperature": 0.0}, r"temperature = 0\.0: must be >= 1e-12"),
+        ({"temperature": 300.0, "flux": 1.0}, r"temperature = 300\.0 and flux = 1\.0: a surface has one"),
+        ({"flux": math.nan}, "flux = nan"),
+        ({"transfer": 3.0}, "transfer"),
+        ({"transfer": (0.0, 300.0)}, r"transfer = \(0, 300\): the coefficient must be > 0"),
+        ({"transfer": (10.0, -5.0)}, r"transfer\[1\] = -5\.0: must be >= 1e-12"),
+        ({"transfer": (10.0, 300.0), "flux": 2.0}, "a surface has one of them"),
+    ],
+)
+def test_surfaces_say_what_they_cannot_have(surface, words):
+    scene = scene_of(conductor())
+    for make in (
+        lambda: mpm.Wall("slip", **surface),
+        lambda: scene.add_collider(Ball((0.5, 0.5), 0.1), **surface),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            make()
+    assert not scene.colliders
+
+
+def test_surfaces_survive_files_and_say_what_they_are(tmp_path):
+    scene = scene_of(
+        conductor(), walls={"x-": mpm.Wall("slip", transfer=(5, 300)), "x+": mpm.Wall("slip", flux=3)}
+    )
+    for number, surface in enumerate(({"temperature": 400}, {"flux": 2}, {"transfer": (7, 350)}, {})):
+        scene.add_collider(Ball((0.9, 0.1), 0.15 + 0.01 * number), **surface)
+    sim = mpm.Simulation(scene, dx=1 / 8)
+    sim.save(tmp_path / "kept.mpm")
+    again = mpm.load(tmp_path / "kept.mpm").scene
+    assert again.walls == scene.walls and list(map(repr, again.colliders)) == list(map(repr, scene.colliders))
+    assert "transfer=(7.0, 350.0)" in repr(scene) and "transfer=(5.0, 300.0)" in repr(scene.walls["x-"])
+    assert hash(scene.walls["x-"]) != hash(scene.walls["x+"])
+    with pytest.raises(ValueError, match="no heat comes in through a 'mirror' wall"):
+        mpm.Wall("mirror", transfer=(5, 300))
+    with pytest.raises(ValueError, match="nothing ends at a 'periodic' wall"):
+        mpm.Wall("periodic", transfer=(5, 300))

@@ -19,7 +19,8 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
     const mpm_scheme *scheme = &simulation->settings.scheme;
     const bool solves = simulation->integrator->solve;
     const bool contact = simulation->settings.contact;
-    const bool heat = simulation->settings.heat, flux = simulation->heat.has_flux;
+    const bool heat = simulation->settings.heat, surfaces = simulation->heat.has_areas;
+    const bool heaters = simulation->heat.surface_count > 0;
     const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
     const bool holds = simulation->run.loads.count > 0;

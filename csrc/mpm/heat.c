@@ -87,24 +87,57 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
     return MPM_OK;
 }
 
-mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall)
+static bool has_surface(const mpm_heat_surface *surface)
+{
+    const bool has_temperature = surface->kind == MPM_HEAT_TEMPERATURE || surface->kind == MPM_HEAT_TRANSFER;
+    return (unsigned)surface->kind < MPM_HEAT_CONTACTS && isfinite(surface->value) &&
+           (!has_temperature || surface->value > 0) &&
+           (surface->kind != MPM_HEAT_TRANSFER || is_positive(surface->coefficient));
+}
+
+/* Finds again which surfaces give a flux. */
+static void note_areas(mpm_simulation *simulation)
+{
+    struct heat *heat = &simulation->heat;
+    heat->has_areas = heat->surface_count > 0;
+    for (int k = 0; k < 2 * simulation->settings.dim; k++)
+        heat->has_areas |= heat->walls[k].kind >= MPM_HEAT_FLUX;
+}
+
+mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall)
 {
     const mpm_settings *settings = &simulation->settings;
-    if (!settings->heat || face < 0 || face >= 2 * settings->dim || (unsigned)wall->kind >= MPM_HEAT_FACES ||
-        !isfinite(wall->value) || (wall->kind == MPM_HEAT_TEMPERATURE && !(wall->value > 0)))
+    if (!settings->heat || face < 0 || face >= 2 * settings->dim || !has_surface(wall))
         return MPM_BAD_ARGUMENT;
     const mpm_contact contact = settings->walls[face].contact;
     if (wall->kind != MPM_HEAT_INSULATED && (contact == MPM_PERIODIC || settings->cells[face / 2] <
                                                                             MPM_FEWEST_PERIODIC_CELLS))
         return MPM_BAD_ARGUMENT;
-    if (wall->kind == MPM_HEAT_FLUX && contact == MPM_MIRROR)
+    if (wall->kind >= MPM_HEAT_FLUX && contact == MPM_MIRROR)
         return MPM_BAD_ARGUMENT;
     if (simulation->particles.count)
         return MPM_BAD_STATE;
     simulation->heat.walls[face] = *wall;
-    simulation->heat.has_flux = false;
-    for (int k = 0; k < 2 * settings->dim; k++)
-        simulation->heat.has_flux |= simulation->heat.walls[k].kind == MPM_HEAT_FLUX;
+    note_areas(simulation);
+    return MPM_OK;
+}
+
+mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface)
+{
+    struct heat *heat = &simulation->heat;
+    if (!simulation->settings.heat || collider < 0 || (size_t)collider >= simulation->boundary.count ||
+        !has_surface(surface))
+        return MPM_BAD_ARGUMENT;
+    const size_t count = (size_t)collider + 1;
+    if (mpm_memory_grow(&simulation->run.allocator, (void **)&heat->surfaces, &heat->surface_capacity,
+                        heat->surface_count, count, sizeof *heat->surfaces))
+        return MPM_OUT_OF_MEMORY;
+    for (size_t k = heat->surface_count; k < count; k++)
+        heat->surfaces[k] = (mpm_heat_surface){0};
+    heat->surface_count = count > heat->surface_count ? count : heat->surface_count;
+    heat->surfaces[collider] = *surface;
+    note_areas(simulation);
+    simulation->binning_due |= simulation->particles.count > 0; /* the grid needs more fields */
     return MPM_OK;
 }
 
@@ -159,8 +192,8 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
         for (int side = 0; side < 2; side++)
             joins |= heat->walls[2 * axis + side].kind == MPM_HEAT_TEMPERATURE;
     }
-    const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins && stage != MPM_HEAT_STAGE_AREAS,
-                                .grid = &simulation->grid, .heat = heat};
+    joins &= stage == MPM_HEAT_STAGE_MEANS || stage == MPM_HEAT_STAGE_CHANGES;
+    const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins, .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
 }
 
@@ -185,6 +218,7 @@ static mpm_status reserve_kept(mpm_simulation *simulation)
 void mpm_heat_end(mpm_simulation *simulation)
 {
     mpm_device_free(&simulation->backend->device, simulation->heat.kept);
+    mpm_memory_free(&simulation->run.allocator, simulation->heat.surfaces);
     mpm_memory_free(&simulation->run.allocator, simulation->heat.materials);
 }
 
@@ -239,16 +273,26 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     mpm_error_add_rows(error, flags, particles->count, 1);
     mpm_memory_free(&simulation->run.allocator, flags);
     error->value[0] = least;
-    error->kind = simulation->heat.has_flux;
+    error->kind = simulation->heat.has_areas;
     return MPM_OK;
 }
 
-/* The sub-steps for the time that has passed; adds up what comes through the walls. */
+static void hold(mpm_simulation *simulation, mpm_heat_pass *described, mpm_heat_stage stage)
+{
+    if (described->surface_count)
+        pass(simulation, described, stage);
+}
+
+/* The sub-steps for the time that has passed; adds up what comes through surfaces. */
 static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *step, double time, mpm_reason *reason)
 {
     struct heat *heat = &simulation->heat;
-    mpm_heat_pass described = {.grid = &simulation->grid, .wall_heat = simulation->reports.wall_heat};
+    mpm_heat_pass described = {.grid = &simulation->grid, .books = simulation->reports.heat_books,
+                               .colliders = simulation->boundary.colliders, .surfaces = heat->surfaces,
+                               .surface_count = heat->surface_count, .has_areas = heat->has_areas,
+                               .dx = simulation->settings.dx};
     memcpy(described.walls, heat->walls, sizeof described.walls);
+    memcpy(described.lower, simulation->boundary.lower, sizeof described.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         described.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     const double found = sweep(simulation, MPM_HEAT_BEGIN, 0).diffusivity;
@@ -256,13 +300,17 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
     described.dt = dt;
     for (double done = 1; done <= count; done++) {
         pass(simulation, &described, MPM_HEAT_STAGE_MEANS);
-        if (heat->has_flux && done == 1) { /* not before: all sweeps share one set of copies */
+        if (heat->has_areas && done == 1) { /* not before: all sweeps share one set of copies */
             sweep(simulation, MPM_HEAT_AREAS, dt);
             pass(simulation, &described, MPM_HEAT_STAGE_AREAS);
         }
+        hold(simulation, &described, MPM_HEAT_STAGE_HOLD);
         sweep(simulation, MPM_HEAT_FLOW, dt);
         pass(simulation, &described, MPM_HEAT_STAGE_CHANGES);
-        heat->coming.wall_heat += mpm_sweeps_wall_heat(simulation);
+        hold(simulation, &described, MPM_HEAT_STAGE_HOLD_CHANGES);
+        const mpm_heat_book book = mpm_sweeps_heat_book(simulation);
+        heat->coming.book.wall += book.wall;
+        heat->coming.book.collider += book.collider;
         if (sweep(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, dt).out_of_range) {
             *reason = MPM_TEMPERATURE_LEFT_RANGE;
             return note_out_of_range(simulation, step->dt);
@@ -279,7 +327,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     struct heat *heat = &simulation->heat;
     const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
     heat->coming = (struct conduction){.pending = heat->pending};
-    if (!simulation->settings.heat || (!(most > 0) && !heat->has_flux && !heat->expands && !heat->heats))
+    if (!simulation->settings.heat || (!(most > 0) && !heat->has_areas && !heat->expands && !heat->heats))
         return MPM_OK;
     const double time = heat->pending + step->dt;
     heat->coming.pending = time;
@@ -307,7 +355,8 @@ void mpm_heat_commit(mpm_simulation *simulation)
 {
     struct heat *heat = &simulation->heat;
     heat->pending = heat->coming.pending;
-    heat->wall_heat += heat->coming.wall_heat;
+    heat->book.wall += heat->coming.book.wall;
+    heat->book.collider += heat->coming.book.collider;
     if (!heat->coming.conducts)
         return;
     if (heat->expands)

@@ -12,7 +12,8 @@ mpm_status mpm_heat_add_fields(mpm_simulation *simulation);
 /* Room for one more material. */
 mpm_status mpm_heat_reserve(mpm_simulation *simulation);
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
-mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall);
+mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
+mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface);
 
 /* The temperature of new particles of a material, among their initial values. */
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS]);

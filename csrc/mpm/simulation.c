@@ -257,9 +257,14 @@ mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, cons
     return mpm_heat_set_material(simulation, material, thermal);
 }
 
-mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall)
+mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall)
 {
     return mpm_heat_set_wall(simulation, face, wall);
+}
+
+mpm_status mpm_simulation_heat_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface)
+{
+    return mpm_heat_set_collider(simulation, collider, surface);
 }
 
 mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer)

@@ -144,9 +144,13 @@ const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulat
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
 
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there
- *  is no heat or no such face, if it is periodic or, with a flux, a mirror, if the value is out of range, or if the
- *  axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles. */
-mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_wall *wall);
+ *  is no heat or no such face, if it is periodic or, with a flux or transfer, a mirror, if a value is out of range, or
+ *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles. */
+mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
+
+/** What a collider does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there is no heat or no such
+ *  collider, or if a value is out of range; MPM_OUT_OF_MEMORY. */
+mpm_status mpm_simulation_heat_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface);
 
 /** Puts a material into a layer of bodies, >= 0; all are in layer 0 at first. Errors: MPM_BAD_ARGUMENT if there is no
  *  contact or no such material, or if the simulation has had particles of it. */

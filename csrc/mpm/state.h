@@ -15,7 +15,7 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     double (*hold_impulses)[3]; /* per block and load; NULL without loads */
     mpm_layer_book *pair_books; /* per pair of layers at a place */
-    double *wall_heat; /* per block; NULL without heat [J] */
+    mpm_heat_book *heat_books; /* per block; NULL without heat */
 };
 
 /* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
@@ -72,18 +72,21 @@ struct waiting {
 /* What a conduction has found, before its step is committed. */
 struct conduction {
     bool conducts;
-    double pending, wall_heat;
+    double pending;
+    mpm_heat_book book;
 };
 
 /* Conduction of heat (heat.c). */
 struct heat {
     mpm_thermal *materials; /* per material */
     size_t capacity;
-    mpm_heat_wall walls[6];
-    bool has_flux;          /* one of them has */
+    mpm_heat_surface walls[6];
+    mpm_heat_surface *surfaces; /* of the first colliders; the others are insulated */
+    size_t surface_count, surface_capacity;
+    bool has_areas;         /* surfaces may give fluxes */
     bool expands, heats;    /* a material does; what a law dissipates heats it */
     double pending;         /* time that has passed since the last conduction [s] */
-    double wall_heat;       /* from the walls since the last record [J] */
+    mpm_heat_book book;     /* since the last record */
     struct conduction coming;
     void *kept;             /* scratch of a conduction (kernels/heat.h), in memory of the device */
     ptrdiff_t kept_tiles;   /* its room */

@@ -20,7 +20,7 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->task_books);
     mpm_device_free(device, reports->hold_impulses);
     mpm_device_free(device, reports->pair_books);
-    mpm_device_free(device, reports->wall_heat);
+    mpm_device_free(device, reports->heat_books);
     *reports = (struct reports){0};
 }
 
@@ -104,10 +104,10 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
         fresh.pair_books = mpm_device_new(device, grid->pair_count + 1, sizeof *fresh.pair_books);
     const bool heat = simulation->settings.heat;
     if (heat)
-        fresh.wall_heat = mpm_device_new(device, blocks, sizeof *fresh.wall_heat);
+        fresh.heat_books = mpm_device_new(device, blocks, sizeof *fresh.heat_books);
     if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
         (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
-        (contact && !fresh.pair_books) || (heat && !fresh.wall_heat)) {
+        (contact && !fresh.pair_books) || (heat && !fresh.heat_books)) {
         free_reports(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
@@ -287,13 +287,14 @@ void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass)
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
 
-double mpm_sweeps_wall_heat(const mpm_simulation *simulation)
+mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation)
 {
-    static const mpm_member of_blocks[] = {{0, 1, MPM_REDUCE_SUM}};
+    static const mpm_member of_blocks[] = {MPM_MEMBER(mpm_heat_book, wall, MPM_REDUCE_SUM),
+                                           MPM_MEMBER(mpm_heat_book, collider, MPM_REDUCE_SUM)};
     mpm_backend *backend = simulation->backend;
-    const mpm_reduction reduction = {simulation->reports.wall_heat, simulation->grid.block_count, sizeof(double),
-                                     of_blocks, 1};
-    double sum = 0;
+    const mpm_reduction reduction = {simulation->reports.heat_books, simulation->grid.block_count,
+                                     sizeof(mpm_heat_book), of_blocks, COUNT_OF(of_blocks)};
+    mpm_heat_book sum = {0};
     backend->reduce(backend, &reduction, &sum);
     return sum;
 }

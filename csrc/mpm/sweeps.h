@@ -20,7 +20,7 @@ void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_d
 mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt);     /* after it */
 /* One of the sweeps of conduction. */
 mpm_measure mpm_sweeps_heat(mpm_simulation *simulation, const mpm_heat_arguments *arguments);
-double mpm_sweeps_wall_heat(const mpm_simulation *simulation); /* of the blocks, after MPM_HEAT_CHANGES */
+mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation); /* of the blocks, after a sub-step */
 mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt);
 /* Returns the energy. */
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);

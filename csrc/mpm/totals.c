@@ -34,7 +34,8 @@ static const mpm_history_entry of_contact[] = {
     {"adhesion_work", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, adhesion_work)},
 };
 static const mpm_history_entry of_heat[] = {
-    {"wall_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.wall_heat)},
+    {"wall_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
+    {"collider_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
     {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.totals.heat)}, /* unless that of dissipation is there */
 };
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
@@ -65,7 +66,7 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (contact && --index == 0)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
     if (simulation->settings.heat && --index == 0)
-        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 1 : 2, simulation, NULL};
+        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 2 : 3, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);
     const mpm_layers *pairs = &simulation->layers;
@@ -106,7 +107,7 @@ void mpm_totals_record(void *self)
     mpm_books_record(&simulation->books, &simulation->boundary, &run->history, &totals, run->dt);
     mpm_loads_clear_books(&run->loads);
     simulation->adhesion_work = 0;
-    simulation->heat.wall_heat = 0;
+    simulation->heat.book = (mpm_heat_book){0};
     for (size_t k = 0; k < simulation->layers.count; k++)
         memset(simulation->layers.list[k].impulse, 0, sizeof simulation->layers.list[k].impulse);
     for (size_t k = 0; k < simulation->joint_count; k++) {

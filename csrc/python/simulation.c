@@ -297,17 +297,40 @@ static PyObject *set_thermal(PyObject *self, PyObject *args)
     return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
 }
 
+/* The number of a face or a collider, and what it does to heat. */
+static bool take_surface(PyObject *args, int *number, mpm_heat_surface *surface)
+{
+    static const char *const kinds[MPM_HEAT_CONTACTS] = {
+        [MPM_HEAT_INSULATED] = "insulated", [MPM_HEAT_TEMPERATURE] = "temperature", [MPM_HEAT_FLUX] = "flux",
+        [MPM_HEAT_TRANSFER] = "transfer"};
+    const char *kind;
+    if (!PyArg_ParseTuple(args, "isdd", number, &kind, &surface->value, &surface->coefficient))
+        return false;
+    int k = 0;
+    while (k < MPM_HEAT_CONTACTS && strcmp(kind, kinds[k]))
+        k++;
+    surface->kind = (mpm_heat_contact)k;
+    return true;
+}
+
 static PyObject *set_heat_wall(PyObject *self, PyObject *args)
 {
     int face;
-    const char *kind;
-    mpm_heat_wall wall;
-    if (!PyArg_ParseTuple(args, "isd", &face, &kind, &wall.value))
+    mpm_heat_surface surface;
+    if (!take_surface(args, &face, &surface))
         return NULL;
-    wall.kind = !strcmp(kind, "temperature") ? MPM_HEAT_TEMPERATURE : !strcmp(kind, "flux") ? MPM_HEAT_FLUX
-                                                                                            : MPM_HEAT_FACES;
     mpm_simulation *core = enter(self);
-    return core ? mpm_python_core_finish(self, mpm_simulation_heat_wall(core, face, &wall)) : NULL;
+    return core ? mpm_python_core_finish(self, mpm_simulation_heat_wall(core, face, &surface)) : NULL;
+}
+
+static PyObject *set_heat_collider(PyObject *self, PyObject *args)
+{
+    int collider;
+    mpm_heat_surface surface;
+    if (!take_surface(args, &collider, &surface))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_heat_collider(core, collider, &surface)) : NULL;
 }
 
 static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
@@ -347,7 +370,10 @@ static PyMethodDef methods[] = {
      "set_thermal(material, conductivity, specific_heat, temperature, density, expansion, heating, (melting "
      "temperature, latent heat, conductivity and specific heat of the liquid)): of a material without particles"},
     {"set_heat_wall", set_heat_wall, METH_VARARGS,
-     "set_heat_wall(face, kind, value): a 'temperature' or a 'flux' into the material; before the first particles"},
+     "set_heat_wall(face, kind, value, coefficient): 'insulated', a 'temperature', a 'flux' into the material, or a "
+     "'transfer' from a temperature with a coefficient; before the first particles"},
+    {"set_heat_collider", set_heat_collider, METH_VARARGS,
+     "set_heat_collider(collider, kind, value, coefficient): the same, of a collider; between steps"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},

@@ -230,9 +230,9 @@ def qualified(cls: type) -> str:
     return f"{'mpm' if package == 'mpm.mpm' else package}.{cls.__name__}"
 
 
-def temperature(given: object) -> float:
+def temperature(given: object, name: str = "temperature") -> float:
     """A temperature [K] that single precision can compute with."""
-    return number("temperature", given, low=1e-12, high=1e12, unit="K")
+    return number(name, given, low=1e-12, high=1e12, unit="K")
 
 
 def number(

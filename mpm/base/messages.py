@@ -255,7 +255,9 @@ def body_too_long(t: Error) -> str:
 
 def temperature_left_range(t: Error) -> str:
     what = "that are not positive" if t.values[0] <= 0 else "that overflow"
-    flux = "make the flux of the walls smaller, or give them a temperature instead; " if t.number else ""
+    flux = (
+        "make the flux of walls and colliders smaller, or give them a transfer instead; " if t.number else ""
+    )
     return (
         f"conduction would give {t.total} particle(s) temperatures {what}, the least {t.values[0]:.4g} K; "
         f"{NOT_TAKEN}: {flux}look at the temperature and the temperature_gradient that were written"

@@ -42,6 +42,7 @@ from mpm.materials.laws import Material
 from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
+from mpm.scene.heat import refuse_heat
 from mpm.scene.loads import Traction, inside
 from mpm.scene.walls import ABSORBING
 from mpm.scene.waves import speeds_of
@@ -361,6 +362,7 @@ class Simulation(Solver, kind="fem"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         refuse_rebounds(scene)
+        refuse_heat(scene, "mpm.fem")
 
     def _options(self) -> dict[str, Any]:
         return {"dx": self.spacing, **self._numerics.described()}

@@ -33,7 +33,7 @@ from mpm.scene.contacts import BONDED, Contact
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
-from mpm.scene.walls import Wall
+from mpm.scene.walls import HEAT, Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
 from mpm.solver.keeping import Tree
 
@@ -227,8 +227,8 @@ class Writer:
             del given["joint"]
         if isinstance(thing, materials.Material) and thing.thermal is None:
             given.pop("thermal", None)
-        if isinstance(thing, Wall) and not (thing.temperature or thing.flux):
-            del given["temperature"], given["flux"]
+        if isinstance(thing, (Wall, Collider)):
+            given = {name: value for name, value in given.items() if name not in HEAT or value}
         return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:

@@ -74,8 +74,8 @@ class Thermal:
 
     Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Particles carry their
     temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, only bonded
-    bodies exchange heat. Rigid bodies and colliders are insulated, and so are walls without ``temperature=`` or
-    ``flux=`` (`mpm.Wall`).
+    bodies exchange heat. Rigid bodies are insulated, and so are walls and colliders without ``temperature=``, ``flux=``
+    or ``transfer=`` (`mpm.Wall`, `Scene.add_collider`).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Thermal:
     See Also
     --------
     mpm.Wall
-        Temperatures and fluxes at the faces of the domain.
+        Temperatures, fluxes and transfers at the faces of the domain; `Scene.add_collider` has those of colliders.
 
     Notes
     -----

@@ -294,7 +294,8 @@ class Numerics(Leaving):
             )
 
     def _refuse_heat(self, scene: Scene) -> None:
-        heat.refuse_walls(scene, self.cells)
+        heat.refuse_heaters(scene)
+        heat.refuse_few_cells(scene, self.cells)
         if not heat.conducts(scene):
             return
         for name, material in heat.named(scene):
@@ -395,8 +396,9 @@ def new_core(
     core = _core.Simulation(**arguments)
     if scene._touches:
         _set_contacts(core, scene)
-    for face, (what, value) in heat.heated_faces(scene).items():
-        core.set_heat_wall([*scene.walls].index(face), what, value)
+    for face, wall in enumerate(scene.walls.values()):
+        if found := walls.heat_of(wall):
+            core.set_heat_wall(face, *found)
     return core
 
 

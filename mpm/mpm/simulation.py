@@ -591,6 +591,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         super()._admit(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
+        heat.refuse_heaters(scene)
         _refuse_useless_restitution(scene, self._materials)
 
     def _admit_load(self, load: Load) -> None:

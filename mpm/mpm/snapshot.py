@@ -117,7 +117,7 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
     for kind, names in zip(("numbers", "counters"), _core.snapshot_names(), strict=True):
         clock = zip(names, arrays.pop(kind).tolist(), strict=True)
         yield repr(
-            [(k, v) for k, v in clock if "impulse" not in k and "health" not in k and k != "wall_heat"]
+            [(k, v) for k, v in clock if "impulse" not in k and "health" not in k and not k.endswith("_heat")]
         ).encode()
     for name in sorted(arrays.keys() - {"history", "books", "loads"}):
         yield name.encode()

@@ -16,7 +16,7 @@ from mpm import motion as _motion
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
-from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_restitution
+from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_heat, checked_restitution, heat_of, shown_heat
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
 
@@ -39,6 +39,9 @@ class Collider:
     motion: _motion.Motion | None
     name: str
     restitution: float = 0.0
+    temperature: float | None = None
+    flux: float = 0.0
+    transfer: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -47,7 +50,8 @@ class Collider:
         friction = f", friction={self.friction:g}" if self.friction else ""
         motion = f", {self.motion!r}" if self.motion is not None else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
-        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{motion}"
+        heat = "".join(f", {part}" for part in shown_heat(self))
+        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{heat}{motion}"
 
 
 def make_collider(
@@ -58,6 +62,9 @@ def make_collider(
     motion: object,
     name: object,
     restitution: object = 0.0,
+    temperature: object = None,
+    flux: object = 0.0,
+    transfer: object = None,
     dimension: int,
     taken: set[str],
 ) -> Collider:
@@ -79,7 +86,8 @@ def make_collider(
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
     title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
-    return Collider(shape, rule, coefficient, motion, title, rebound)
+    heat = checked_heat(temperature, flux, transfer)
+    return Collider(shape, rule, coefficient, motion, title, rebound, **heat)
 
 
 class Collides:
@@ -108,6 +116,9 @@ class Collides:
         contact: str = "separate",
         friction: float = 0.0,
         restitution: float = 0.0,
+        temperature: float | None = None,
+        flux: float = 0.0,
+        transfer: Sequence[float] | None = None,
         motion: _motion.Motion | None = None,
         name: str | None = None,
     ) -> Collider:
@@ -159,6 +170,15 @@ class Collides:
         restitution : float, optional
             Newton's coefficient e of impacts of `Rigid` bodies, 0 to 1, of ``"separate"``: a body leaves the surface,
             as it moves, with e times the normal velocity with which it came (`Wall`).
+        temperature : float, optional
+            Temperature of the collider [K], > 0, if bodies conduct heat (`mpm.Thermal`): material has it at the nodes
+            that the collider holds, to first order in dx. Default None: the collider is insulated.
+        flux : float, optional
+            Flux of heat through the surface into the material [W/m²], on the part of the surface of a body that is
+            within one and a half cells and faces the collider; default 0.
+        transfer : (float, float), optional
+            Heat transfer coefficient h [W/(m² K)], > 0, and temperature of the collider T_c [K], > 0: a flux of
+            h (T_c − T) into the material, on the same part. At most one of the three may be given.
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional
@@ -194,6 +214,9 @@ class Collides:
             contact=contact,
             friction=friction,
             restitution=restitution,
+            temperature=temperature,
+            flux=flux,
+            transfer=transfer,
             motion=motion,
             name=name,
             dimension=self.dimension,
@@ -296,6 +319,8 @@ def place(
     placed = []
     for index, one in enumerate(prepared, first):
         core.add_collider(*_arguments(one, one.motion if held is None else one.held(held)))
+        if (heat := heat_of(one.collider)) and isinstance(core, _core.Simulation):
+            core.set_heat_collider(index, *heat)
         placed.append(Placed(core, index, one))
     return placed
 
@@ -484,5 +509,6 @@ def _digest(prepared: Prepared) -> bytes:
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
     digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
+    digest.update(repr(shown_heat(collider)).encode() if heat_of(collider) else b"")
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from mpm import _core
 from mpm.materials.laws import Material
 from mpm.scene.scene import Scene
+from mpm.scene.walls import heat_of, shown_heat
 
 __all__ = [
     "conducts",
-    "heated_faces",
+    "heaters",
     "named",
+    "refuse_few_cells",
     "refuse_heat",
+    "refuse_heaters",
     "refuse_thermal",
     "refuse_unheated",
-    "refuse_walls",
 ]
 
 
@@ -30,15 +32,12 @@ def conducts(scene: Scene) -> bool:
     return any(material.thermal is not None for material in scene._filling)
 
 
-def heated_faces(scene: Scene) -> dict[str, tuple[str, float]]:
-    """The faces that are not insulated: the name of the given quantity, and its value."""
-    found: dict[str, tuple[str, float]] = {}
+def heaters(scene: Scene) -> Iterator[tuple[str, str]]:
+    """The walls and colliders that are not insulated, and what they have: ``"walls['x-']"``, ``"flux=3"``."""
     for face, wall in scene.walls.items():
-        if wall.temperature is not None:
-            found[face] = "temperature", wall.temperature
-        elif wall.flux:
-            found[face] = "flux", wall.flux
-    return found
+        yield from ((f"walls[{face!r}]", given) for given in shown_heat(wall))
+    for collider in scene.colliders:
+        yield from ((f"collider {collider.name!r}", given) for given in shown_heat(collider))
 
 
 def refuse_thermal(material: Material, name: str, heated: bool) -> None:
@@ -69,18 +68,22 @@ def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
         )
 
 
-def refuse_walls(scene: Scene, cells: tuple[int, ...]) -> None:
-    """Raise ValueError for temperatures and fluxes of walls that nothing uses, or for a domain with too few cells."""
-    for face, (what, value) in heated_faces(scene).items():
-        if not conducts(scene):
+def refuse_heaters(scene: Scene) -> None:
+    """Raise ValueError for temperatures and fluxes of walls and colliders that nothing uses."""
+    for name, given in () if conducts(scene) else heaters(scene):
+        raise ValueError(
+            f"{name}: {given}: no body conducts heat: not used; give their materials thermal=mpm.Thermal(...)"
+        )
+
+
+def refuse_few_cells(scene: Scene, cells: tuple[int, ...]) -> None:
+    """Raise ValueError for temperatures and fluxes of walls across which the domain has too few cells."""
+    for face, wall in scene.walls.items():
+        count = cells["xyz".index(face[0])]
+        if heat_of(wall) and count < _core.FEWEST_PERIODIC_CELLS:
             raise ValueError(
-                f"walls[{face!r}]: {what} = {value:g}: no body conducts heat: not used; give their materials "
-                "thermal=mpm.Thermal(...)"
-            )
-        if cells["xyz".index(face[0])] < _core.FEWEST_PERIODIC_CELLS:
-            raise ValueError(
-                f"walls[{face!r}]: {what} = {value:g}: there are {cells['xyz'.index(face[0])]} cells along {face[0]}; "
-                f"must be >= {_core.FEWEST_PERIODIC_CELLS}"
+                f"walls[{face!r}]: {', '.join(shown_heat(wall))}: there are {count} cells along {face[0]}; must be >= "
+                f"{_core.FEWEST_PERIODIC_CELLS}"
             )
 
 
@@ -92,7 +95,7 @@ def refuse_heat(scene: Scene, method: str) -> None:
                 f"material of {name!r}: thermal = {material.thermal!r}: {method} does not conduct heat; use "
                 "mpm.Simulation, or leave thermal= out"
             )
-    for face, (what, value) in heated_faces(scene).items():
+    for name, given in heaters(scene):
         raise ValueError(
-            f"walls[{face!r}]: {what} = {value:g}: {method} does not conduct heat; use mpm.Simulation, or leave it out"
+            f"{name}: {given}: {method} does not conduct heat; use mpm.Simulation, or leave it out"
         )

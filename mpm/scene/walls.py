@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from mpm import _core
 from mpm.base import _check, advice
@@ -60,14 +60,18 @@ class Wall:
     flux : float, optional, keyword
         Flux of heat through the face into the material [W/m²], on the part of the surface within a cell of the face;
         default 0.
+    transfer : (float, float), optional, keyword
+        Heat transfer coefficient h [W/(m² K)], > 0, and temperature T_∞ of the surroundings [K], > 0: a flux of
+        h (T_∞ − T) into the material, on the same part of the surface (Newton's law of cooling). It is implicit in the
+        node, so that h may be large.
 
     Raises
     ------
     ValueError
         Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
         ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
-        speeds with one other than ``"absorbing"``; a temperature that is not positive, or beside a flux; either of
-        them with ``"periodic"``, a flux with ``"mirror"``.
+        speeds with one other than ``"absorbing"``; a temperature that is not positive; more than one of
+        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``.
 
     References
     ----------
@@ -80,6 +84,7 @@ class Wall:
     speeds: tuple[float, float] | None = None
     temperature: float | None = None
     flux: float = 0.0
+    transfer: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -93,6 +98,7 @@ class Wall:
         speeds: Sequence[float] | None = None,
         temperature: float | None = None,
         flux: float = 0.0,
+        transfer: Sequence[float] | None = None,
     ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
@@ -102,16 +108,17 @@ class Wall:
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
         object.__setattr__(self, "speeds", _checked_speeds(speeds, contact))
-        object.__setattr__(self, "temperature", _checked_temperature(temperature, contact))
-        object.__setattr__(self, "flux", _checked_flux(flux, contact, temperature))
+        heat = checked_heat(temperature, flux, transfer)
+        _refuse_heat(heat, contact)
+        for name, value in heat.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         speeds = f", speeds={self.speeds!r}" if self.speeds else ""
-        temperature = f", temperature={self.temperature:g}" if self.temperature is not None else ""
-        flux = f", flux={self.flux:g}" if self.flux else ""
-        return f"Wall({self.contact!r}{friction}{restitution}{speeds}{temperature}{flux})"
+        heat = "".join(f", {part}" for part in shown_heat(self))
+        return f"Wall({self.contact!r}{friction}{restitution}{speeds}{heat})"
 
 
 def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
@@ -128,24 +135,67 @@ def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
     return pressure, shear
 
 
-def _checked_temperature(given: object, contact: str) -> float | None:
-    """The temperature of a wall with a contact; raises TypeError, ValueError."""
-    if given is None:
-        return None
-    found = _check.temperature(given)
-    if contact == "periodic":
-        raise ValueError(f"temperature = {found:g}: nothing ends at a {contact!r} wall; must be None")
+class Heated(Protocol):
+    """A wall or collider that may give heat to the material."""
+
+    @property
+    def temperature(self) -> float | None: ...
+    @property
+    def flux(self) -> float: ...
+    @property
+    def transfer(self) -> tuple[float, float] | None: ...
+
+
+HEAT = ("temperature", "flux", "transfer")  # what a surface may have
+
+
+def heat_of(surface: Heated) -> tuple[str, float, float] | None:
+    """Which of `HEAT` a surface has, its value [K, W/m², K] and the coefficient of a transfer [W/(m² K)]."""
+    if surface.temperature is not None:
+        return "temperature", surface.temperature, 0.0
+    if surface.flux:
+        return "flux", surface.flux, 0.0
+    if surface.transfer is not None:
+        return "transfer", surface.transfer[1], surface.transfer[0]
+    return None
+
+
+def shown_heat(surface: Heated) -> tuple[str, ...]:
+    """What it has, as in its `repr`."""
+    return tuple(f"{name}={value!r}" for name in HEAT if (value := getattr(surface, name)))
+
+
+def checked_heat(temperature: object, flux: object, transfer: object) -> dict[str, Any]:
+    """The three, checked: at most one is given; raises TypeError, ValueError."""
+    found = {
+        "temperature": None if temperature is None else _check.temperature(temperature),
+        "flux": _check.number("flux", flux),
+        "transfer": None if transfer is None else _checked_transfer(transfer),
+    }
+    given = [f"{name} = {_check.shown(value)}" for name, value in found.items() if value]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)}: a surface has one of them")
     return found
 
 
-def _checked_flux(given: object, contact: str, temperature: object) -> float:
-    """The flux of heat through a wall; raises TypeError, ValueError."""
-    found = _check.number("flux", given)
-    if found and contact in ("periodic", "mirror"):
-        raise ValueError(f"flux = {found:g}: no heat comes in through a {contact!r} wall; must be 0")
-    if found and temperature is not None:
-        raise ValueError(f"flux = {found:g}: a wall with a temperature finds its own; must be 0")
-    return found
+def _checked_transfer(given: object) -> tuple[float, float]:
+    coefficient, ambient = _check.array("transfer", given, (2,)).tolist()
+    if not 0 < coefficient <= FASTEST:
+        raise ValueError(
+            f"transfer = ({coefficient:g}, {ambient:g}): the coefficient must be > 0 and <= {FASTEST:g} [W/(m² K)]"
+        )
+    return coefficient, _check.temperature(ambient, "transfer[1]")
+
+
+def _refuse_heat(heat: Mapping[str, Any], contact: str) -> None:
+    """Raise ValueError for heat from a wall with a contact."""
+    name, value = next(((name, value) for name, value in heat.items() if value), ("", None))
+    if name and contact == "periodic":
+        raise ValueError(f"{name} = {_check.shown(value)}: nothing ends at a {contact!r} wall; leave it out")
+    if name in ("flux", "transfer") and contact == "mirror":
+        raise ValueError(
+            f"{name} = {_check.shown(value)}: no heat comes in through a {contact!r} wall; leave it out"
+        )
 
 
 def checked_restitution(restitution: object, contact: str, what: str) -> float:

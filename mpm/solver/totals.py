@@ -32,6 +32,7 @@ UNITS = {
     "body_impulse": "N s",
     "wall_impulse": "N s",
     "wall_heat": "J",
+    "collider_heat": "J",
     "friction_work": "J",
     "impact_work": "J",
     "joint_work": "J",
@@ -211,8 +212,9 @@ class History(Mapping[str, FloatArray]):
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
-    Where bodies conduct heat (`mpm.Thermal`) there are ``heat`` and ``wall_heat`` [J], which walls have given since the
-    entry before: heat_{k+1} − heat_k = wall_heat, as long as no particle comes or goes and no dissipation heats.
+    Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat`` and ``collider_heat`` [J], which
+    walls and colliders have given since the entry before: heat_{k+1} − heat_k = wall_heat + collider_heat, as long as
+    no particle comes or goes and no dissipation heats.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

@@ -219,6 +219,7 @@ class Simulation(Populated, Solver, kind="sph"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         numerics.refuse_contacts(scene, self._numerics.tension)
+        refuse_heat(scene, "mpm.sph")
 
     def _meet(self, trial: Placed) -> None:
         x = np.asarray(self.particles._copy("x"), dtype=np.float64)

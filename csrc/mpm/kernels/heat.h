@@ -3,6 +3,7 @@
  * Conduction of heat: what materials and walls have, and the passes over the nodes (heat.c, heat_nodes.c).
  */
 #pragma once
+#include "contact/collider.h"
 #include "mpm/memory/grid.h"
 
 /** How a material conducts; a `specific_heat` of 0: it takes no part. */
@@ -46,26 +47,45 @@ typedef struct mpm_heat_arguments {
     double dt;  /* [s] */
 } mpm_heat_arguments;
 
-/** What a face of the domain does to the heat of the material. */
-typedef enum mpm_heat_face { MPM_HEAT_INSULATED, MPM_HEAT_TEMPERATURE, MPM_HEAT_FLUX, MPM_HEAT_FACES } mpm_heat_face;
+/** What a face of the domain or a collider does to the heat of the material. */
+typedef enum mpm_heat_contact {
+    MPM_HEAT_INSULATED,
+    MPM_HEAT_TEMPERATURE, /* has a temperature, and so has the material there */
+    MPM_HEAT_FLUX,        /* gives a flux */
+    MPM_HEAT_TRANSFER,    /* gives a flux in proportion to the difference of the temperatures */
+    MPM_HEAT_CONTACTS
+} mpm_heat_contact;
 
-typedef struct mpm_heat_wall {
-    mpm_heat_face kind;
-    double value; /* temperature [K]; or flux into the material [W/m2] */
-} mpm_heat_wall;
+typedef struct mpm_heat_surface {
+    mpm_heat_contact kind;
+    double value;       /* temperature [K], or flux into the material [W/m2] */
+    double coefficient; /* of a transfer [W/(m2 K)] */
+} mpm_heat_surface;
 
 /** What a pass over the nodes makes of the copies of a sweep. */
 typedef enum mpm_heat_stage {
-    MPM_HEAT_STAGE_AREAS,  /* sums of V grad w */
-    MPM_HEAT_STAGE_MEANS,  /* temperatures, with images */
-    MPM_HEAT_STAGE_CHANGES /* their changes by the heat that has come to the nodes, with images and flux */
+    MPM_HEAT_STAGE_MEANS,       /* temperatures, with images */
+    MPM_HEAT_STAGE_AREAS,       /* sums of V grad w, and what colliders do to the nodes */
+    MPM_HEAT_STAGE_HOLD,        /* the temperatures of colliders */
+    MPM_HEAT_STAGE_CHANGES,     /* changes by the heat that has come to the nodes, and from surfaces, with images */
+    MPM_HEAT_STAGE_HOLD_CHANGES /* those of nodes with the temperatures of colliders */
 } mpm_heat_stage;
+
+/** Heat from walls and from colliders to the material [J]. */
+typedef struct mpm_heat_book {
+    double wall, collider;
+} mpm_heat_book;
 
 typedef struct mpm_heat_pass {
     const mpm_grid *grid;
     mpm_heat_stage stage;
-    mpm_heat_wall walls[6];
+    mpm_heat_surface walls[6];
     mpm_symmetry symmetry[3]; /* of the motion; faces of given temperature are planes of odd images beside these */
+    const mpm_collider *colliders;
+    const mpm_heat_surface *surfaces; /* of the first colliders; the others are insulated */
+    size_t surface_count;
+    bool has_areas;           /* there are areas, as surfaces give fluxes */
+    double lower[3], dx;      /* of the grid [m] */
     double dt;                /* of the sub-step [s] */
-    double *wall_heat;        /* per block: from the walls to the material in the sub-step [J] */
+    mpm_heat_book *books;     /* per block: of the sub-step */
 } mpm_heat_pass;

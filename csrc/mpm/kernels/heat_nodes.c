@@ -43,7 +43,7 @@ static struct axis axis_of(const mpm_heat_pass *pass, int a)
     const mpm_symmetry *symmetry = &pass->symmetry[a];
     struct axis axis = {.cells = symmetry->cells, .periodic = symmetry->periodic};
     for (int side = 0; side < 2; side++) {
-        const mpm_heat_wall *wall = &pass->walls[2 * a + side];
+        const mpm_heat_surface *wall = &pass->walls[2 * a + side];
         axis.odd[side] = wall->kind == MPM_HEAT_TEMPERATURE;
         axis.reflects[side] = axis.odd[side] || symmetry->mirror[side];
         axis.wall[side] = axis.odd[side] ? (real)wall->value : 0;
@@ -225,35 +225,152 @@ static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM],
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* Adds the flux through faces, which acts on the nodes within a cell of them. Returns its sum. */
-static double add_flux(const mpm_heat_pass *pass, ptrdiff_t b)
-{
-    const mpm_grid *grid = pass->grid;
-    double sum = 0;
-    for (int face = 0; face < 2 * DIM; face++) {
-        const int axis = face / 2;
-        const double out = face % 2 ? 1 : -1;
-        if (pass->walls[face].kind != MPM_HEAT_FLUX)
-            continue;
-        const real *areas = field_nodes(grid, MPM_GRID_HEAT_AREAS, b), *heat = field_nodes(grid, MPM_GRID_HEAT, b);
-        real *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
-        for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-            int64_t at[DIM];
-            node_coordinates(&grid->blocks[b], n, at);
-            const int64_t beyond = face % 2 ? at[axis] - pass->symmetry[axis].cells : -at[axis];
-            if (beyond < -1 || !(heat[4 * n + 3] > 0))
-                continue;
-            const real given = (real)(pass->dt * pass->walls[face].value * out * (double)areas[4 * n + axis]);
-            flow[4 * n] += given;
-            sum += (double)given;
-        }
-    }
-    return sum;
-}
-
 static real over(real a, real b)
 {
     return b > 0 ? a / b : 0;
+}
+
+/* What surfaces do to a node: they give it sum (h T + q) A less sum h A times its temperature. */
+struct supply {
+    double conductance, source; /* [W/K], [W] */
+};
+
+/* Of walls: on the nodes within a cell of a face. A transfer counts areas that face it only. */
+static struct supply supply_of_walls(const mpm_heat_pass *pass, const int64_t at[DIM], const real *area)
+{
+    struct supply supply = {0};
+    for (int face = 0; face < 2 * DIM; face++) {
+        const mpm_heat_surface *wall = &pass->walls[face];
+        const int axis = face / 2;
+        if (wall->kind < MPM_HEAT_FLUX || (face % 2 ? at[axis] - pass->symmetry[axis].cells : -at[axis]) < -1)
+            continue;
+        const double out = face % 2 ? (double)area[axis] : -(double)area[axis];
+        if (wall->kind == MPM_HEAT_FLUX)
+            supply.source += wall->value * out;
+        else if (out > 0) {
+            supply.conductance += wall->coefficient * out;
+            supply.source += wall->coefficient * wall->value * out;
+        }
+    }
+    return supply;
+}
+
+/* The part of a wall or a collider in what comes to a node that has `capacity` and the temperature T without it, if all
+ * of them act at the end of a sub-step: dt (S - H T'), T' = (C T + dt S)/(C + dt H). */
+static real supplied(struct supply all, struct supply part, double dt, double capacity, double T)
+{
+    const double end = (capacity * T + dt * all.source) / (capacity + dt * all.conductance);
+    return (real)(dt * (part.source - part.conductance * end));
+}
+
+/* Adds what comes through surfaces to the heat that has flowed to the nodes of a block. */
+static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *areas = field_nodes(grid, MPM_GRID_HEAT_AREAS, b);
+    const real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
+    const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
+    real *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    mpm_heat_book book = {0};
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        const double capacity = (double)heat[4 * n + 3];
+        int64_t at[DIM];
+        if (!(capacity > 0))
+            continue;
+        node_coordinates(&grid->blocks[b], n, at);
+        const struct supply wall = supply_of_walls(pass, at, areas + 4 * n);
+        struct supply collider = {0};
+        if (colliders)
+            collider = (struct supply){(double)colliders[4 * n + 1], (double)colliders[4 * n + 2]};
+        const struct supply all = {wall.conductance + collider.conductance, wall.source + collider.source};
+        if (!(all.conductance > 0) && all.source == 0)
+            continue;
+        const double T = (double)temperature[4 * n] + (double)flow[4 * n] / capacity;
+        const real from_wall = supplied(all, wall, pass->dt, capacity, T);
+        const real from_collider = supplied(all, collider, pass->dt, capacity, T);
+        flow[4 * n] += from_wall + from_collider;
+        book.wall += (double)from_wall;
+        book.collider += (double)from_collider;
+    }
+    return book;
+}
+
+/* ---- colliders -------------------------------------------------------------------------------------------------- */
+
+/* Material at rest on a collider has its surface half a cell to a cell before it: its area is on nodes within this
+ * distance [cells]. */
+#define COLLIDER_REACH 1.5
+
+/* Where the node is in the domain [m]. Sets the bits of the axes along which it is the image of another. */
+static unsigned place_in_domain(const mpm_heat_pass *pass, const struct axis axes[DIM], const int64_t at[DIM],
+                                double x[3])
+{
+    unsigned flips = 0;
+    for (int a = 0; a < DIM; a++) {
+        const struct along inside = has_images(&axes[a]) ? into_domain(&axes[a], at[a]) : (struct along){at[a], -1};
+        x[a] = pass->lower[a] + (double)inside.at * pass->dx;
+        flips |= (inside.face >= 0 ? 1u : 0) << a;
+    }
+    return flips;
+}
+
+/* Adds what a collider does to a node, {T or 0, sum h A, sum (h T + q) A}. */
+static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_reading *at, unsigned flips,
+                          const real *area, double dx, real *node)
+{
+    if (surface->kind == MPM_HEAT_TEMPERATURE) {
+        if (at->phi <= 0 && !(node[0] > 0))
+            node[0] = (real)surface->value;
+        return;
+    }
+    double facing = 0;
+    for (int a = 0; a < DIM; a++)
+        facing -= (double)area[a] * (flips >> a & 1 ? -at->normal[a] : at->normal[a]);
+    if (at->phi > COLLIDER_REACH * dx || (surface->kind == MPM_HEAT_TRANSFER && !(facing > 0)))
+        return;
+    if (surface->kind == MPM_HEAT_TRANSFER)
+        node[1] += (real)(surface->coefficient * facing);
+    node[2] += (real)(surface->value * facing * (surface->kind == MPM_HEAT_TRANSFER ? surface->coefficient : 1));
+}
+
+/* What the colliders do to the nodes of a block. */
+static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const mpm_node_block *block = &grid->blocks[b];
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *areas = field_nodes(grid, MPM_GRID_HEAT_AREAS, b);
+    real *nodes = field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b);
+    struct axis axes[DIM];
+    memset(nodes, 0, 4 * MPM_BLOCK_NODES * sizeof *nodes);
+    for (int a = 0; a < DIM; a++)
+        axes[a] = axis_of(pass, a);
+    for (size_t k = 0; k < pass->surface_count; k++) {
+        const mpm_collider *collider = &pass->colliders[k];
+        const double diagonal = DIM == 3 ? 1.7320508075688773 : 1.4142135623730951;
+        const double cells = COLLIDER_REACH + 0.5 * (BLOCK_SIDE - 1) * diagonal;
+        double centre[3] = {0};
+        bool whole = true; /* the block lies in the domain */
+        if (pass->surfaces[k].kind == MPM_HEAT_INSULATED)
+            continue;
+        for (int a = 0; a < DIM; a++) {
+            const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
+            centre[a] = pass->lower[a] + ((double)first + 0.5 * (BLOCK_SIDE - 1)) * pass->dx;
+            whole &= first >= 0 && first + BLOCK_SIDE - 1 <= axes[a].cells;
+        }
+        if (whole && mpm_collider_read(collider, &collider->now, centre, UINT64_MAX).phi >
+                         collider->shape.steepness * cells * pass->dx)
+            continue;
+        for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+            int64_t at[DIM];
+            double x[3] = {0};
+            if (!(heat[4 * n + 3] > 0))
+                continue;
+            node_coordinates(block, n, at);
+            const unsigned flips = place_in_domain(pass, axes, at, x);
+            const mpm_shape_reading reading = mpm_collider_read(collider, &collider->now, x, UINT64_MAX);
+            meet_collider(&pass->surfaces[k], &reading, flips, areas + 4 * n, pass->dx, nodes + 4 * n);
+        }
+    }
 }
 
 /* {T, -, T, S} */
@@ -266,6 +383,24 @@ static void finish_means(real *temperature, const real *heat)
     }
 }
 
+/* Gives nodes within colliders their temperatures: {T, -, T, S} before the flow, {T, pull, T, S} after it. Returns what
+ * the colliders have given. */
+static double hold_nodes(real *temperature, const real *heat, const real *colliders, bool flowed)
+{
+    double sum = 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+        if (!(colliders[n] > 0 && heat[n + 3] > 0))
+            continue;
+        temperature[n] = temperature[n + 2] = colliders[n];
+        if (flowed) {
+            const real pull = colliders[n] - heat[n] / heat[n + 3];
+            sum += (double)heat[n + 3] * ((double)pull - (double)temperature[n + 1]);
+            temperature[n + 1] = pull;
+        }
+    }
+    return sum;
+}
+
 /* {T, dT, T + dT, S} */
 static void finish_changes(real *temperature, const real *heat, const real *flow)
 {
@@ -276,25 +411,41 @@ static void finish_changes(real *temperature, const real *heat, const real *flow
     }
 }
 
+static void add_copies(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
+{
+    sum_copies(field_nodes(grid, field, b), grid, &grid->blocks[b], grid->copies[field]);
+}
+
+/* Blocks near faces with images go on in heat_nodes_fold, after the barrier. */
 void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
-    const mpm_grid_field field = pass->stage == MPM_HEAT_STAGE_AREAS   ? MPM_GRID_HEAT_AREAS
-                                 : pass->stage == MPM_HEAT_STAGE_MEANS ? MPM_GRID_HEAT
-                                                                       : MPM_GRID_HEAT_FLOW;
-    sum_copies(field_nodes(grid, field, b), grid, &grid->blocks[b], grid->copies[field]);
-    if (pass->stage == MPM_HEAT_STAGE_AREAS)
-        return;
-    if (pass->stage == MPM_HEAT_STAGE_CHANGES)
-        pass->wall_heat[b] = add_flux(pass, b);
-    if (is_block_near(pass, &grid->blocks[b])) /* heat_nodes_fold goes on after the barrier */
-        return;
     real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
     const real *heat = field_nodes(grid, MPM_GRID_HEAT, b);
-    if (pass->stage == MPM_HEAT_STAGE_MEANS)
-        finish_means(temperature, heat);
-    else
-        finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
+    const bool near = is_block_near(pass, &grid->blocks[b]);
+    switch (pass->stage) {
+    case MPM_HEAT_STAGE_MEANS:
+        add_copies(grid, MPM_GRID_HEAT, b);
+        pass->books[b] = (mpm_heat_book){0};
+        if (!near)
+            finish_means(temperature, heat);
+        return;
+    case MPM_HEAT_STAGE_AREAS:
+        add_copies(grid, MPM_GRID_HEAT_AREAS, b);
+        if (pass->surface_count)
+            meet_colliders(pass, b);
+        return;
+    case MPM_HEAT_STAGE_CHANGES:
+        add_copies(grid, MPM_GRID_HEAT_FLOW, b);
+        if (pass->has_areas)
+            pass->books[b] = add_supplies(pass, b);
+        if (!near)
+            finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
+        return;
+    default:
+        pass->books[b].collider += hold_nodes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b),
+                                              pass->stage == MPM_HEAT_STAGE_HOLD_CHANGES);
+    }
 }
 
 /* The temperatures of a node, {T, pull, T, S} */
@@ -344,6 +495,6 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
         if (pass->stage == MPM_HEAT_STAGE_MEANS)
             fold_mean(grid, axes, &place, block->layer, value);
         else
-            pass->wall_heat[b] += fold_change(grid, axes, &place, block->layer, own, flow[4 * n], value);
+            pass->books[b].wall += fold_change(grid, axes, &place, block->layer, own, flow[4 * n], value);
     }
 }

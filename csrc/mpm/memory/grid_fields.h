@@ -28,7 +28,7 @@ typedef struct mpm_fold_rule {
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
  *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?), `heat`
- *          (is it conducted?), `flux` (through a face?) and `dim`, which mpm/describe.c evaluates
+ *          (is it conducted?), `surfaces` (may they give it?), `heaters` (may colliders?) and `dim`, by mpm/describe.c
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -64,11 +64,13 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_MOMENTS_1, MPM_FOLD(0, 0, 0, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
     X(MPM_GRID_MOMENTS_2, MPM_FOLD(6, 5, 0, 0), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
     /* conduction of heat (kernels/heat.c), whose images are those of heat_nodes.c: sums {C T, B S, B, C}; temperatures
-     * {T, pull + dT, T', S}; heat that has come {Q}; sums of V grad w, which a flux through faces needs */ \
+     * {T, pull + dT, T', S}; heat that has come {Q}; sums of V grad w, for fluxes through surfaces; what colliders do
+     * to a node, {T or 0, sum h A, sum (h T + q) A} */ \
     X(MPM_GRID_HEAT, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
     X(MPM_GRID_TEMPERATURE, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat) \
     X(MPM_GRID_HEAT_FLOW, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
-    X(MPM_GRID_HEAT_AREAS, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat && flux) \
+    X(MPM_GRID_HEAT_AREAS, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat && surfaces) \
+    X(MPM_GRID_HEAT_COLLIDERS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat && heaters) \
     MPM_MORE_GRID_FIELDS(X)
 
 /* A test adds rows. */
