@@ -56,6 +56,7 @@ BALLS: dict[str, dict[str, Any]] = {
     "NACC": SOLID | {"consolidation": -0.03},
     "MuI": SOLID | {"grain_diameter": 2e-3},
     "Rigid": {"density": 1000},
+    "Brittle": SOLID | {"tensile_strength": 2e3, "fracture_energy": 1},
 }  # fmt: skip
 KINDS = {
     "Elastic solids": ("FixedCorotated", "Corotated", "NeoHookean", "SaintVenantKirchhoff", "Hencky"),
@@ -64,6 +65,7 @@ KINDS = {
     "Fluids": ("Fluid", "HerschelBulkley"),
     "Snow": ("Snow",),
     "Sand, soil and rock": ("Sand", "MuI", "DruckerPrager", "MohrCoulomb", "CamClay", "NACC"),
+    "Solids that crack": ("Brittle",),
     "Rigid bodies": ("Rigid",),
 }
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mpm.io.compare import diff
     from mpm.solver.checkup import doctor
     from mpm.study.comparison import compare
+    from mpm.study.pieces import fragments
     from mpm.study.strength import factor_of_safety
     from mpm.study.sweeps import sweep
     from mpm.viewer import view
@@ -75,6 +76,7 @@ __all__ = [
     "export",
     "factor_of_safety",
     "fem",
+    "fragments",
     "gallery",
     "get_include",
     "get_num_threads",
@@ -119,6 +121,7 @@ _LAZY_FUNCTIONS = {
     "doctor": "mpm.solver.checkup",
     "export": "mpm.handles.export",
     "factor_of_safety": "mpm.study.strength",
+    "fragments": "mpm.study.pieces",
     "load": "mpm.io.checkpoint",
     "replay": "mpm.handles.replay",
     "sweep": "mpm.study.sweeps",

@@ -40,6 +40,7 @@ class HistoryField(TypedDict):
     initial_parameter: str | None  # the parameter that new particles begin with instead
     low: float
     high: float
+    closed: bool  # low and high themselves are allowed
     scales_volume: bool  # a factor of the whole volume ratio
     heat_capacity: str | None  # of a temperature: the parameter that is its heat capacity per rest volume
     meaning: str

@@ -84,6 +84,9 @@ MATERIALS = {
         density=1,
     ),
     "rigid": mpm.materials.Rigid(density=1),
+    "brittle": mpm.materials.Brittle(
+        E=10, nu=0.3, density=1, tensile_strength=0.2, fracture_energy=5e-3, crack_band=0.3
+    ),
 }
 LAWS = tuple(MATERIALS)
 # A rigid body has no energy, no modulus, no wave and no stress that follows from its strain; it takes a rigid motion

@@ -38,6 +38,8 @@ SCALE = {
     "mudslide": 0.5,
     "newtons-cradle": 0.5,
     "quench": 0.5,
+    "glass-drop": 0.5,
+    "three-point-bending": 1.0,
     "raft": 0.5,
     "rolling-disc": 0.5,
     "sand-column": 0.5,

@@ -56,6 +56,7 @@ PARAMETERS = {
         LAMBDA,
     ),
     "rigid": ((0.3, 0.5, 1.0), 0.0, 0.0),
+    "brittle": ((E, NU, 5.0, 1e-3, 0.01), MU, LAMBDA),  # without damage, see test_fracture.py
 }
 FIBRES = {"fibre_reinforced": 4 * 0.1 * E}  # their part of the moduli at rest
 LAWS = [law["name"] for law in _core.laws()]
@@ -486,6 +487,9 @@ MATERIALS = {
         density=1,
     ),
     "rigid": mpm.materials.Rigid(density=1, friction=0.3, restitution=0.5, contact="slip"),
+    "brittle": mpm.materials.Brittle(
+        E=E, nu=NU, density=1, tensile_strength=5, fracture_energy=1e-3, crack_band=0.01
+    ),
 }
 
 

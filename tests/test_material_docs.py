@@ -26,7 +26,7 @@ FOLLOWS = {
         if parameter["name"] not in mpm.materials.VonMises.__dataclass_fields__
     },
 }
-UNITS = {"kg/m3": "kg/m³", "Pa s^n": "Pa sⁿ"}
+UNITS = {"kg/m3": "kg/m³", "Pa s^n": "Pa sⁿ", "J/m2": "J/m²"}
 TYPES = {"float": float, "bool": bool}
 
 NUMBER = r"−?\d+(?:\.\d+)?(?:e-?\d+)?⁶?"

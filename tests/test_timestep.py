@@ -25,6 +25,7 @@ MATERIALS = {
     "nacc": replace(scenes.MATERIALS["nacc"], consolidation=-3.0),
     "drucker_prager": replace(scenes.MATERIALS["drucker_prager"], cohesion=100.0),
     "mohr_coulomb": replace(scenes.MATERIALS["mohr_coulomb"], cohesion=100.0),
+    "brittle": replace(scenes.MATERIALS["brittle"], tensile_strength=100.0, fracture_energy=1e4),
     "cam_clay": replace(scenes.MATERIALS["cam_clay"], preconsolidation=100.0),
     "herschel_bulkley": replace(scenes.MATERIALS["herschel_bulkley"], yield_stress=100.0),
     # with s > 0 its modulus has a slope in compression alone, which shows at 0.999 of the bound

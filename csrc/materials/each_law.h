@@ -26,3 +26,4 @@
 #include "materials/fibre_reinforced.h"
 #include "materials/johnson_cook.h"
 #include "materials/rigid.h"
+#include "materials/brittle.h"

@@ -101,7 +101,8 @@ typedef struct mpm_law {
     X(MPM_OGDEN, ogden, ELASTIC, GENERAL, TANGENT, NO_PIOLA) \
     X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI, NO_PIOLA) \
     X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
-    X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)
+    X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA) \
+    X(MPM_BRITTLE, brittle, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent, piola) enumerator,
 /* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */

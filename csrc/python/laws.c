@@ -26,10 +26,11 @@ static PyObject *describe_parameter(const mpm_parameter *p)
 static PyObject *describe_history(const mpm_law *law, const mpm_history_field *field)
 {
     const int p = field->initial_parameter, c = field->heat_capacity; /* counted from 1 */
-    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:z,s:s}", "name", field->name, "unit", field->unit, "rank",
-                         mpm_python_rank_name(field->rank), "initial", field->initial, "initial_parameter",
-                         p ? law->parameter[p - 1].name : NULL, "low", field->low, "high", field->high,
-                         "scales_volume", field->scales_volume ? Py_True : Py_False, "heat_capacity",
+    return Py_BuildValue("{s:s,s:s,s:s,s:d,s:z,s:d,s:d,s:O,s:O,s:z,s:s}", "name", field->name, "unit", field->unit,
+                         "rank", mpm_python_rank_name(field->rank), "initial", field->initial, "initial_parameter",
+                         p ? law->parameter[p - 1].name : NULL, "low", field->low, "high", field->high, "closed",
+                         field->closed ? Py_True : Py_False, "scales_volume",
+                         field->scales_volume ? Py_True : Py_False, "heat_capacity",
                          c ? law->parameter[c - 1].name : NULL, "meaning", field->meaning);
 }
 

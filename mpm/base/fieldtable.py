@@ -10,6 +10,7 @@ __all__ = [
     "DISSIPATIONS",
     "KNOWN",
     "LASTING",
+    "OPEN",
     "RANKS",
     "TAKEN",
     "Row",
@@ -68,6 +69,8 @@ for _law in _core.laws():
 
 LASTING = tuple(sorted(name for name, row in KNOWN.items() if row["lasting"]))
 """Fields that are the same at every step, as long as no particle comes or goes."""
+
+OPEN = "damage"  # of a law of the package; user laws may have a field of this name
 
 TAKEN = ("time", "step", "dimension")  # what files say of a frame beside its fields
 

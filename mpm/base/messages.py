@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mpm import _core
+from mpm.base import fieldtable
 
 
 class Field(NamedTuple):
@@ -208,6 +209,8 @@ def owners_of(name: str) -> str:
     """Names the laws that own a field of history: "Jp is a state of snow and sand only"."""
     laws = _core.laws()
     owners = [law["name"] for law in laws if any(field["name"] == name for field in law["history"])]
+    if name == fieldtable.OPEN:
+        owners.append("laws of users")
     if owners:
         return f"{name} is a state of {listed(owners)} only"
     if any(parameter["name"] == name for law in laws for parameter in law["parameters"]):

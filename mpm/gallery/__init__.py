@@ -18,6 +18,7 @@ def jelly(...
 from __future__ import annotations
 
 from mpm.base import _check
+from mpm.gallery.breaking import glass_drop, three_point_bending
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, hammer_blow, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
@@ -61,6 +62,7 @@ __all__ = [
     "dzhanibekov",
     "gears",
     "get",
+    "glass_drop",
     "hammer_blow",
     "hertz",
     "honey",
@@ -93,6 +95,7 @@ __all__ = [
     "stiff_drop",
     "taylor_bar",
     "taylor_green",
+    "three_point_bending",
     "twisted_bar",
 ]
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from mpm.base import advice
 from mpm.materials import hardening
+from mpm.materials.brittle import Brittle, Weibull
 from mpm.materials.elastic import (
     Corotated,
     FixedCorotated,
@@ -52,6 +53,7 @@ from mpm.materials.userlaws import HistoryField, UserLaw
 
 __all__ = [
     "NACC",
+    "Brittle",
     "CamClay",
     "Corotated",
     "DruckerPrager",
@@ -75,6 +77,7 @@ __all__ = [
     "UserLaw",
     "Viscoelastic",
     "VonMises",
+    "Weibull",
     "hardening",
     "library",
 ]

@@ -23,6 +23,15 @@ def refuse_taken(material: Material, rows: Sequence[Row], others: Iterable[Mater
     """Raise ValueError if a parameter that varies cannot have a field of its name among those of a core, which other
     materials use."""
     there = {row["name"]: row for row in rows}
+    for field in material._row["history"]:
+        row = there.get(field["name"])
+        begins = field["initial"] if field["initial_parameter"] is None or row is None else row["initial"]
+        if row and (row["rank"], row["initial"]) != (field["rank"], begins):
+            raise ValueError(
+                f"material = {material!r}: keeps the {field['rank']} {field['name']!r}, which begins with {begins:g}; "
+                f"the law of another material has the {row['rank']} {row['name']!r}, which begins with "
+                f"{row['initial']:g}: name one of them otherwise"
+            )
     for i in material._varying:
         parameter = material._row["parameters"][i]
         name = parameter["name"]

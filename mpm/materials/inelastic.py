@@ -118,8 +118,11 @@ class _Flowing(Material):
             if name in (given or {}):
                 title = f"history[{name!r}]"
                 values = _check.array(title, (given or {})[name], (m,) if width == 1 else (m, width))
-                for bad in np.flatnonzero(~((values > row["low"]) & (values < row["high"])))[:1]:
-                    allowed = _check.interval(row["low"], True, row["high"], True)
+                within = (values > row["low"]) & (values < row["high"])
+                if row["closed"]:
+                    within |= (values == row["low"]) | (values == row["high"])
+                for bad in np.flatnonzero(~within)[:1]:
+                    allowed = _check.interval(row["low"], not row["closed"], row["high"], not row["closed"])
                     raise ValueError(f"{title} = {values.flat[bad]:g}: must be {allowed}")
                 columns.append(values.reshape(m, width))
             else:

@@ -226,6 +226,9 @@ def _clay(law: Any, compression: float, swelling: float, slope: float, gamma: fl
     )
 
 
+GLASS = "EN 572-1:2012, table 2"
+
+
 def _brittle(laws: Mapping[str, Any]) -> dict[str, Known]:
     compressive, tensile = 38e6, 2.9e6
     angle = math.degrees(math.asin((compressive - tensile) / (compressive + tensile)))
@@ -257,6 +260,28 @@ def _brittle(laws: Mapping[str, Any]) -> dict[str, Known]:
                 "density": f"{TYPICAL}; 2000 to 2600 kg/m3 is normal weight, EN 206-1",
                 "friction_angle_deg": strengths,
                 "cohesion": strengths,
+            },
+        ),
+        "cracking concrete": Known(
+            laws["Brittle"](E=33e9, nu=0.2, density=2400, tensile_strength=2.9e6, fracture_energy=140),
+            "hardened, C30/37, in tension; it has no limit in compression; dx < 0.5 m",
+            {
+                "E": EC2,
+                "nu": f"{TYPICAL} of uncracked concrete",
+                "density": f"{TYPICAL}; 2000 to 2600 kg/m3 is normal weight, EN 206-1",
+                "tensile_strength": EC2,
+                "fracture_energy": f"{TYPICAL}, 73 f_cm^0.18 N/m with f_cm = 38 in MPa, fib Model Code 2010, 5.1.5.2",
+            },
+        ),
+        "glass": Known(
+            laws["Brittle"](E=70e9, nu=0.2, density=2500, tensile_strength=45e6, fracture_energy=8),
+            "soda-lime silicate, annealed; strengths of single panes vary by half; dx < 0.27 mm",
+            {
+                "E": GLASS,
+                "nu": GLASS,
+                "density": GLASS,
+                "tensile_strength": f"characteristic bending strength, {GLASS}",
+                "fracture_energy": f"{TYPICAL}, from a toughness of 0.75 MPa m^1/2",
             },
         ),
     }

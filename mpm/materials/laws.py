@@ -65,6 +65,9 @@ class Material(_check.Strict):
     inverts: ClassVar[bool] = False
     """Whether the law is defined where det F <= 0."""
 
+    _no_tangent: ClassVar[str] = ""
+    """Why a law that takes no implicit steps has no tangent."""
+
     _uniform: ClassVar[tuple[str, ...]] = ()
     """Parameters of the law that are numbers and may not vary."""
 
@@ -239,6 +242,10 @@ class Material(_check.Strict):
         flags = {p["name"] for p in self._given_parameters() if p["unit"] == "flag"}
         new = {name: bool(value) if name in flags else value for name, value in values.items()}
         return replace(cast(Any, self), **new)  # type: ignore[no-any-return]
+
+    def _resolved(self, dx: float | None, kernel: str = "quadratic") -> Self:
+        """With parameters that follow from the cell size dx [m] of a grid and its kernel; dx is None without one."""
+        return self
 
     @property
     def _title(self) -> str:

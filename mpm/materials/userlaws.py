@@ -74,7 +74,7 @@ class HistoryField:
 
     def __post_init__(self) -> None:
         name = _check.identifier("name", self.name)
-        if name in (*fieldtable.KNOWN, *fieldtable.TAKEN):
+        if name in {*fieldtable.KNOWN, *fieldtable.TAKEN} - {fieldtable.OPEN}:
             raise ValueError(f"name = {name!r}: is the name of another field")
         _check.text("unit", self.unit)
         _check.choice("rank", self.rank, fieldtable.RANKS)
@@ -480,6 +480,7 @@ def _row_of(part: str | HistoryField) -> _core.HistoryField:
         "initial_parameter": None,
         "low": part.low,
         "high": part.high,
+        "closed": True,
         "scales_volume": False,
         "heat_capacity": None,
         "meaning": "of a user's law",

@@ -123,7 +123,7 @@ def sample(
     x = _onto_mirrors(x, scene, chosen)
     v, F = body.initial_velocity(x, volume), body.initial_gradient(x)
     refuse_distortion(body, F)
-    varying = body.material._sampled(x, body.name, chosen.dtype)
+    varying = numerics.resolved(chosen, body.material)._sampled(x, body.name, chosen.dtype)
     mass = varying.get("density", body.material.density) * volume
     numerics.refuse_history_out_of_range(body.material, chosen.dtype)
     numerics.refuse_out_of_range(mass, volume, v, F, chosen.dtype, chosen.dx)

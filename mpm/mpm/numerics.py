@@ -402,15 +402,20 @@ def new_core(
     return core
 
 
-def add_material(core: _core.Simulation, material: Material, layer: int) -> int:
+def add_material(core: _core.Simulation, material: Material, layer: int, chosen: Numerics) -> int:
     """Register a material of a layer with the core."""
-    index = core.add_material(*material._core_arguments)
+    index = core.add_material(*resolved(chosen, material)._core_arguments)
     if layer:
         core.set_layer(index, layer)
     if (thermal := material.thermal) is not None:
         numbers = thermal.conductivity, thermal.specific_heat, thermal.temperature, material._least_density()
         core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, thermal._of_liquid)
     return index
+
+
+def resolved(chosen: Numerics, material: Material) -> Material:
+    """The material, with parameters of its law that follow from the grid."""
+    return material._resolved(chosen.dx, chosen.kernel)
 
 
 def _set_contacts(core: _core.Simulation, scene: Scene) -> None:
@@ -458,6 +463,7 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
             f"material = {_check.shown(material)}: f_update='trace' advances a volume ratio alone, and this law keeps "
             "the deformation gradient F; use f_update='linear' or 'cayley'"
         )
+    resolved(chosen, material)  # raises if the grid is too coarse
     if not chosen.is_implicit:
         return
     if material._row["rigid"]:
@@ -468,7 +474,7 @@ def refuse_material(chosen: Numerics, material: Material) -> None:
     tangent = material._row["tangent"]
     if tangent is None:
         raise ValueError(
-            f"material = {_check.shown(material)}: its law has no tangent, which "
+            f"material = {_check.shown(material)}: its law has no tangent{material._no_tangent}, which "
             f"integrator={chosen.integrator!r} needs; use integrator='explicit'"
         )
     if tangent == "mapped" and chosen.integrator == "semi-implicit":

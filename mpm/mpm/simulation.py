@@ -500,7 +500,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         index = self._indices.get((material, layer)) if form is None else self._vacant(material, form)
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
-            index = self._indices[material, layer] = numerics.add_material(self._core, material, layer)
+            index = self._indices[material, layer] = numerics.add_material(
+                self._core, material, layer, self._numerics
+            )
             self._materials.append(material)
             self._layers.append(layer)
         return index
@@ -508,6 +510,9 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _admit_material(self, material: Material) -> None:
         super()._admit_material(material)
         numerics.refuse_material(self._numerics, material)
+
+    def _of_core(self, material: Material) -> Material:
+        return numerics.resolved(self._numerics, material)
 
     def _take_material(self, index: int, material: Material, renewed: Mapping[str, _scene.Body]) -> None:
         before = self._materials[index]

@@ -372,7 +372,7 @@ def law_of(material: object) -> Law:
             raise ValueError(
                 f"material = {material!r}: a rigid body does not deform, so it has no law to drive"
             )
-        return material
+        return material._resolved(None)
     if is_python_law(material):
         return PythonLaw(material)
     raise wrong_material(material, "one of mpm.materials, or an object with energy(F) or stress(F)")

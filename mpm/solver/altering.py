@@ -295,7 +295,7 @@ def _parameter(sim: Any, name: str, what: str, indices: list[int]) -> Parameter:
 def _put_material(sim: Any, index: int, material: Material) -> None:
     """Give the bodies of an index, and the emitters of their material, other parameters of their law."""
     bodies = {body for body, number in sim._material_of_bodies().items() if number == index}
-    sim._core.set_material(index, *material._core_arguments)
+    sim._core.set_material(index, *sim._of_core(material)._core_arguments)
     scene, renewed = _changed(sim), dict[str, Body]()
     for k, body in enumerate(scene._bodies):
         if body.name in bodies:

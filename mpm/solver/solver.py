@@ -588,6 +588,10 @@ class SolverBase(Run, Collides):
         """Raise for parameters that it cannot have."""
         refuse_other_waves(self._scene, material)
 
+    def _of_core(self, material: Material) -> Material:
+        """A material as the core gets it."""
+        return material
+
     def _take_material(self, index: int, material: Material, bodies: Mapping[str, Body]) -> None:
         """The core has other parameters of a material, and so have bodies of the scene."""
         raise NotImplementedError

@@ -1,0 +1,104 @@
+"""Scenes of bodies that crack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpm import materials, motion, shapes
+from mpm.base import _check
+from mpm.gallery.entry import listed
+from mpm.scene.scene import Scene
+from mpm.scene.walls import Wall
+
+__all__ = ["glass_drop", "three_point_bending"]
+
+
+@listed(
+    "a disc falls on a floor and breaks (2-D)",
+    duration=0.15,
+    fps=400.0,
+    numerics={"dx": 1 / 80},
+    color="damage",
+    limits=(0.0, 1.0),
+)
+def glass_drop(
+    *,
+    E: float = 1e7,
+    nu: float = 0.2,
+    density: float = 1000.0,
+    tensile_strength: float = 6e4,
+    fracture_energy: float = 20.0,
+    speed: float = 2.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A disc, 0.4 m wide, strikes the floor with `speed` [m/s], downwards, and cracks.
+
+    The strength varies by Weibull's distribution in squares of 4 cm, with the modulus 8, so that the pieces are not
+    symmetric. `mpm.fragments` counts them.
+
+    Parameters
+    ----------
+    E, nu, density
+        [Pa], [1], [kg/m³].
+    tensile_strength : float
+        The scale of the distribution [Pa].
+    fracture_energy : float
+        [J/m²].
+    speed, gravity : float
+        [m/s], [m/s²], both downwards.
+    """
+    v = _check.number("speed", speed, unit="m/s")
+    scale = _check.number("tensile_strength", tensile_strength, low=0, low_open=True, unit="Pa")
+    floor = Wall("separate", friction=0.2)
+    scene = Scene((0, 0), (1.2, 0.7), gravity=(0, -gravity), walls={"y-": floor})
+    strength: Any = materials.Weibull(scale, 8, length=0.04, seed=1)
+    glass = materials.Brittle(
+        E=E, nu=nu, density=density, tensile_strength=strength, fracture_energy=fracture_energy
+    )
+    scene.add(shapes.Ball((0.6, 0.22), 0.2), glass, velocity=(0, -v), name="disc")
+    return scene
+
+
+@listed(
+    "a beam on two supports cracks under a stamp (2-D)",
+    duration=0.1,
+    fps=300.0,
+    numerics={"dx": 1 / 40},
+    color="damage",
+    limits=(0.0, 1.0),
+)
+def three_point_bending(
+    *,
+    E: float = 1e7,
+    nu: float = 0.2,
+    density: float = 1000.0,
+    tensile_strength: float = 2e4,
+    fracture_energy: float = 8.0,
+    speed: float = 0.2,
+) -> Scene:
+    """A beam, 1.2 m × 0.25 m, with a notch in the middle of its lower side, on two round supports 1 m apart.
+
+    A round stamp presses on its middle. The crack grows from the notch to the stamp and parts the beam.
+
+    Parameters
+    ----------
+    E, nu, density
+        [Pa], [1], [kg/m³].
+    tensile_strength, fracture_energy : float
+        [Pa], [J/m²].
+    speed : float
+        Of the ``stamp`` [m/s], downwards.
+    """
+    v = _check.number("speed", speed, unit="m/s")
+    mortar = materials.Brittle(
+        E=E, nu=nu, density=density, tensile_strength=tensile_strength, fracture_energy=fracture_energy
+    )
+    scene = Scene((0, 0), (1.5, 0.75))
+    notch = shapes.Box((0.7375, 0.2), (0.7625, 0.3))
+    scene.add(shapes.Box((0.15, 0.25), (1.35, 0.5)) - notch, mortar, name="beam")
+    for name, x in (("left", 0.25), ("right", 1.25)):
+        scene.add_collider(shapes.Ball((x, 0.2), 0.05), contact="separate", name=name)
+    scene.add_collider(
+        shapes.Ball((0.75, 0.55), 0.05), contact="separate", motion=motion.Linear((0, -v)), name="stamp"
+    )
+    return scene
