@@ -338,9 +338,9 @@ FIRST_STEPS = [
         lambda: mpm.Simulation(scene(), dx=1 / 8).totals().wall_impulse,
         r"sim.history\['wall_impulse'\] has it",
     ),
-    (lambda: mpm.Simulation(scene(), dx=1 / 8).displacement, "keep x = sim.particles.x.copy"),
-    (lambda: mpm.Simulation(scene(), dx=1 / 8).compute("displacement"), "keep x = sim.particles.x.copy"),
-    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="displacement"), "keep x = sim.particles.x.copy"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).displacement, r"sim\.keep_start\(\)"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).compute("displacement"), r"sim\.keep_start\(\)"),
+    (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="displacement"), r"sim\.keep_start\(\)"),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).plot(vmax=1), "did you mean 'limits'"),
     (
         lambda: mpm.Simulation(scene(), dx=1 / 8).heat,

@@ -315,6 +315,51 @@ def test_the_doctor_finds_what_is_wrong():
         mpm.doctor(scene)
 
 
+def test_the_doctor_tells_bodies_inside_colliders_from_those_that_a_clamp_holds():
+    def finding(contact, low):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(
+            Box((low, 0.25), (0.75, 0.75)), mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000), name="bar"
+        )
+        scene.add_collider(Box((0.1, 0.1), (0.4, 0.9)), contact=contact, name="jaw")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sim = mpm.Simulation(scene, dx=1 / 16)
+        return [one for one in mpm.doctor(sim) if one.topic == "inside"]
+
+    assert finding("separate", 0.4) == [] == finding("sticky", 0.4)
+    (squeezed,), (held,) = finding("separate", 0.25), finding("sticky", 0.25)
+    assert not squeezed.good and "of 'bar' are inside 'jaw': move the body" in squeezed.words
+    assert held.good and "are inside 'jaw', which holds them" in held.words
+
+
+@pytest.mark.parametrize("dim", (2, 3))
+def test_displacement_is_that_since_keep_start(dim, tmp_path):
+    """Of free flight, u = v t, whatever was deleted or added, over a periodic face, and after a restart."""
+    axes = ("x", "y", "z")[:dim]
+    scene = mpm.Scene((0,) * dim, (1,) * dim, walls=dict.fromkeys(axes, "periodic"))
+    jelly, v = mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000), np.array([1.0, 0.5, 0][:dim])
+    scene.add(Box((0.3,) * dim, (0.6,) * dim), jelly, velocity=v, name="one")
+    sim = mpm.Simulation(scene, dx=1 / 8, dtype="float64")
+    with pytest.raises(ValueError, match=r"sim\.keep_start\(\)"):
+        sim.compute("displacement")
+    sim.run(0.1)
+    sim.keep_start()
+    assert "displacement" in sim.quantities and not sim.compute("displacement").any()
+    sim.run(0.1)
+    sim.particles.delete(Box((0,) * dim, (0.5, *(1,) * (dim - 1))))
+    sim.add(Box((0.05,) * dim, (0.2,) * dim), jelly, velocity=v, name="two")
+    sim.save(tmp_path / "a.mpm")
+    sim = mpm.load(tmp_path / "a.mpm")
+    begin, time = sim.rows("two").start, 0.25
+    sim.run(time)
+    u = sim.compute("displacement")
+    np.testing.assert_allclose(u[:begin], np.tile((0.1 + time) * v, (begin, 1)), atol=1e-12)  # measured 1e-15
+    np.testing.assert_allclose(u[begin:], np.tile(time * v, (len(u) - begin, 1)), atol=1e-12)
+    sim.keep_start()
+    assert not sim.compute("displacement").any()
+
+
 @pytest.mark.filterwarnings("ignore:nu = ")
 def test_the_doctor_names_solids_that_lock():
     def locks(material, **options):

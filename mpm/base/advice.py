@@ -158,8 +158,8 @@ OF_SIMULATION: Table = {
 }
 # Methods and quantities that other solvers have.
 OF_SOLVERS: Table = {
-    "displacement": "particles keep no position at rest: keep x = sim.particles.x.copy() before the run, and "
-    "subtract it from sim.particles.x",
+    "displacement": "particles keep no position at rest: call sim.keep_start() before the run, then "
+    "sim.compute('displacement') gives it",
     "reset": "make a new simulation of sim.scene",
     **dict.fromkeys(
         ("export", "write"), "mpm.export(sim, path) writes particles, sim.save(path) the whole state"

@@ -191,6 +191,27 @@ class Looks:
             flaw = colliders.flaw_of(placed, scene.lower, scene.upper, self.size, resolution)
             fine = f"{placed.collider.name!r} is thick enough for {resolution}"
             yield Finding("collider", not flaw, flaw or fine)
+        yield from self.started_inside()
+
+    def started_inside(self) -> Iterator[Finding]:
+        """Material deep in a collider that is no clamp, or a clamp that holds all of a body."""
+        x, rows = self.positions(), self.sim._bodies()
+        ids = self.sim.particles._copy("id") if "id" in self.sim.particles.fields else np.arange(len(x))
+        for placed in self.sim._posed():
+            deep = placed.distance(x)[0] < -colliders.DEEP * self.size
+            name = placed.collider.name
+            for body, (first, count) in rows.items():
+                own = (ids >= first) & (ids < first + count)
+                there, all_of = int((deep & own).sum()), int(own.sum())
+                held = placed.collider.contact == "sticky" and there < all_of
+                if there:
+                    words = f"{there} of {all_of} {self.sim._rows_are} of {body!r} are inside {name!r}"
+                    why = (
+                        ", which holds them"
+                        if held
+                        else ": move the body or the collider, or let a shape take it out"
+                    )
+                    yield Finding("inside", held, words + why)
 
     def motions(self) -> Iterator[Finding]:
         """Of colliders: their speed against that of sound and against the step, and what they squeeze."""

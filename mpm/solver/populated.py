@@ -21,11 +21,13 @@ from mpm.sampling.sampling import refuse_outside
 from mpm.scene.emitters import Emitter, refuse_titles
 from mpm.scene.scene import Body, Gradient, Scene, Velocity, make_body
 from mpm.shapes import Box, Shape
+from mpm.solver import derived
 from mpm.solver.solver import SolverBase
 
 __all__ = ["Gone", "Part", "Populated", "refuse_emitters_outside", "rows_of"]
 
 MOST_IDS = 2**62
+START = "start"  # the field that `keep_start` adds
 LATE = 1e-12  # relative: of times, for rounding
 
 
@@ -208,6 +210,56 @@ class Populated(SolverBase, abstract=True):
         rows = np.searchsorted(self.particles._copy("id"), np.array(ends, dtype=np.int64).reshape(-1, 2))
         return [int(count) for count in rows[:, 1] - rows[:, 0]]
 
+    def keep_start(self) -> None:
+        """Keep the present positions of the particles, from which ``compute("displacement")`` then measures.
+
+        They are the field ``start`` (n, d) [m] of the particles. It follows them: when particles are deleted, the
+        displacement of the others stays right. Bodies that are added later, those of emitters too, start where they
+        begin. Checkpoints keep the field. A further call measures from the positions then.
+
+        Raises
+        ------
+        ValueError
+            A field of the user has this name, and another shape.
+        """
+        particles = self.particles
+        if START not in particles.fields:
+            particles.add_field(START, rank="vector", unit="m")
+        elif not self._keeps_start():
+            raise ValueError(
+                f"the particles have a field {START!r} of another rank or unit: keep_start() needs the name"
+            )
+        particles[START] = particles._copy("x")
+
+    def _keeps_start(self) -> bool:
+        """Whether `keep_start` was called."""
+        particles = self.particles
+        return (
+            START in particles.fields
+            and particles.units[START] == "m"
+            and particles._copy(START).shape == (len(particles), self.dimension)
+        )
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Names of the quantities of `compute`."""
+        return (*super().quantities, *(["displacement"] if self._keeps_start() else []))
+
+    @property
+    def _units(self) -> dict[str, str]:
+        return super()._units | {"displacement": "m"}
+
+    def _quantity(self, name: str, particles: derived.Fields) -> FloatArray:
+        if name != "displacement":
+            return super()._quantity(name, particles)
+        x, start = (np.asarray(particles[one], dtype=np.float64) for one in ("x", START))
+        moved = x - start
+        for axis, letter in enumerate("xyz"[: self.dimension]):
+            if self._scene.walls[f"{letter}-"].contact == "periodic":
+                period = float(self._scene.upper[axis] - self._scene.lower[axis])
+                moved[:, axis] -= period * np.round(moved[:, axis] / period)
+        return moved
+
     @contextmanager
     def _adding(self) -> Iterator[None]:
         """Within it a body is added; or, after any error, none is there. Bodies without particles are forgotten."""
@@ -220,6 +272,8 @@ class Populated(SolverBase, abstract=True):
             if self._core.particles > particles:  # an interrupt after they were added
                 self.particles.delete(np.arange(self._core.particles) >= particles)
             raise
+        if self._keeps_start() and self._core.particles > particles:
+            self.particles[START][particles:] = self.particles._copy("x")[particles:]
         self._forget_empty()
 
     def _forget_empty(self) -> None:
