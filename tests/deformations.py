@@ -34,13 +34,14 @@ def signed_svd(F):
 
 
 def return_map(material, F, Jp=None, isa=scenes.ISAS[-1]):
-    """That of the core, in the precision of F: F_E (m, d, d) and Jp (m,)."""
+    """That of the core, in the precision of F: F_E (m, d, d) and Jp (m,), of laws that keep it and a plastic strain."""
     m, d = F.shape[:2]
     F = np.ascontiguousarray(F)
-    Jp = np.ones(m, F.dtype) if Jp is None else np.ascontiguousarray(Jp, F.dtype)
-    after = _core.return_map(material.law, material.parameters, F, Jp, d, isa, F.dtype.name)
-    elastic, plastic = (np.frombuffer(part, F.dtype) for part in after)
-    return elastic.reshape(m, d, d), plastic
+    history = np.zeros((m, 2), F.dtype)
+    history[:, 0] = 1 if Jp is None else Jp
+    after = _core.return_map(material.law, material.parameters, F, history, d, isa, F.dtype.name)
+    elastic, kept = (np.frombuffer(part, F.dtype) for part in after)
+    return elastic.reshape(m, d, d), np.ascontiguousarray(kept.reshape(m, 2)[:, 0])
 
 
 def flow(material, F, history, isa=scenes.ISAS[-1], dt=1e-3):

@@ -24,16 +24,16 @@ every_clay = pytest.mark.parametrize("clay", [CLAY, DRY], ids=["cohesive", "dry"
 
 
 def return_map(clay, F, history, isa=scenes.ISAS[-1]):
-    """That of the core, in the precision of F; the history is Jp, Fzz, alpha."""
+    """That of the core, in the precision of F; the history is Jp, Fzz, alpha and the plastic strain."""
     m, d = F.shape[:2]
     F, history = np.ascontiguousarray(F), np.ascontiguousarray(history, F.dtype)
     after = _core.return_map("nacc", clay.parameters, F, history, d, isa, F.dtype.name)
     elastic, kept = (np.frombuffer(part, F.dtype) for part in after)
-    return elastic.reshape(m, d, d), kept.reshape(m, 3)
+    return elastic.reshape(m, d, d), kept.reshape(m, 4)
 
 
 def rest(m, alpha=-0.01):
-    return np.tile([1.0, 1.0, alpha], (m, 1))
+    return np.tile([1.0, 1.0, alpha, 0.0], (m, 1))
 
 
 def strength(clay, alpha):
@@ -81,6 +81,8 @@ def expected(clay, F, history):
     if d == 2:
         after[:, 1] = full[:, 2, 2]
     after[:, 2] += np.where(kind > 0, np.log(J / J_x), 0)
+    flowed = np.log(s / value)
+    after[:, 3] += np.sqrt(2 / 3) * np.linalg.norm(flowed - flowed.mean(axis=1, keepdims=True), axis=1)
     return full[:, :d, :d], after, kind
 
 
@@ -112,7 +114,7 @@ def test_the_closed_forms(stretch, elastic, alpha, tau, isa, dtype):
     loose = {"float64": 1e-9, "float32": 2e-6}[dtype]
     for F, history in (
         (np.diag(stretch)[None], rest(1)),
-        (np.diag(stretch[:2])[None], np.array([[1, stretch[2], -0.01]])),  # in the plane
+        (np.diag(stretch[:2])[None], np.array([[1, stretch[2], -0.01, 0]])),  # in the plane
     ):
         F_E, after = return_map(CLAY, F.astype(dtype), history, isa)
         if elastic is not None:
@@ -181,7 +183,7 @@ def test_plane_strain_is_that_of_space(clay, isa, dtype):
     assert np.ptp(flat[:, 1]) > 2e-3 and np.ptp(flat[:, 2]) > 0.01
     np.testing.assert_allclose(plane, space[:, :2, :2], rtol=0, atol=2000 * eps)
     np.testing.assert_allclose(flat[:, 1], space[:, 2, 2], rtol=0, atol=2000 * eps)
-    np.testing.assert_allclose(flat[:, 2], full[:, 2], rtol=0, atol=2000 * eps)
+    np.testing.assert_allclose(flat[:, 2:], full[:, 2:], rtol=0, atol=2000 * eps)
     np.testing.assert_allclose(flat[:, 0], full[:, 0] * 1.0, rtol=2000 * eps)
     a, b = answer(clay, plane, flat, isa), answer(clay, space, full, isa)
     np.testing.assert_allclose(a[0], b[0], rtol=0, atol=4000 * eps * E)

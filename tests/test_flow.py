@@ -24,6 +24,31 @@ LAWS = {
     "cone": M.DruckerPrager(**BASE, dilation_angle_deg=10, cohesion=3e3, tension=1e3, cone="plane-strain"),
     "dry edges": M.MohrCoulomb(**BASE),
     "edges": M.MohrCoulomb(**BASE, friction_angle_deg=30, dilation_angle_deg=15, cohesion=3e3),
+    "cut edges": M.MohrCoulomb(
+        **BASE, friction_angle_deg=30, dilation_angle_deg=15, cohesion=3e3, tension=1e3
+    ),
+    "soft edges": M.MohrCoulomb(
+        **BASE,
+        friction_angle_deg=30,
+        cohesion=3e3,
+        tension=2e3,
+        hardening=M.hardening.Strength(
+            strains=(0.01, 0.05),
+            friction_angle_deg=(38, 25),
+            dilation_angle_deg=(10, 0),
+            cohesion=(3e3, 500),
+        ),
+    ),
+    "soft cone": M.DruckerPrager(
+        **BASE,
+        friction_angle_deg=30,
+        cohesion=3e3,
+        tension=2e3,
+        hardening=M.hardening.Strength(
+            strains=(0.01, 0.05), friction_angle_deg=(38, 25), cohesion=(3e3, 500)
+        ),
+    ),
+    "undrained": M.MohrCoulomb(**BASE, friction_angle_deg=0, cohesion=3e3),
     "clay": M.CamClay(
         shear_modulus=4e5,
         density=1,
@@ -58,7 +83,7 @@ def states(name, d, seed=0, m=2000):
     F = rotations(m, d, rng) @ (np.exp(strain)[:, :, None] * rotations(m, d, rng))
     history = rest(material, m, d)
     if name not in JELLY and d == 2:
-        column = 1 if history.shape[1] > 1 else 0
+        column = [name for name, *_ in material._kept(2)].index("Fzz")
         history[:, column] = np.exp(rng.normal(size=m) * size[:, 0])
     if name == "jelly":
         trial = np.eye(d) + 0.05 * rng.normal(size=(m, d, d))
@@ -213,3 +238,34 @@ def test_the_moduli_bound_the_curvature(law, d):
             plus, minus = (answer(material, (np.eye(d) + k * B) @ F, history)[1] for k in (s, -s))
             curvature = (plus + minus - 2 * psi) / s**2
             assert (curvature <= bound * (1 + 1e-4) + 1e-6 * np.abs(psi) + 1).all()
+
+
+SHEARED = {law: LAWS[law] for law in LAWS if law not in JELLY} | {
+    "sand": M.Sand(**BASE, friction_angle_deg=30),
+    "snow": M.Snow(**BASE),
+    "tearing clay": M.NACC(**BASE, consolidation=-0.05),
+}
+
+
+@each("law", SHEARED)
+@every_dim
+@every_dtype
+def test_the_plastic_strain_is_that_which_the_return_map_takes_away(law, d, dtype):
+    """sqrt(2/3) |dev e| of the strain e by which F shrinks, F' = e^(-e) F; of sand in 2-D in the plane."""
+    material, rng, m = SHEARED[law], np.random.default_rng(8), 1500
+    strain = rng.normal(size=(m, d)) * 10 ** rng.uniform(-3, -1, (m, 1)) - 0.01
+    F = (rotations(m, d, rng) @ (np.exp(strain)[:, :, None] * rotations(m, d, rng))).astype(dtype)
+    begin = rest(material, m, d).astype(dtype)
+    after, kept = flow(material, F, begin)
+    moved = after.astype(float) @ np.linalg.inv(F.astype(float))
+    flowed = np.log(np.linalg.svd(moved)[1])
+    names = [field["name"] for field in material._row["history"]]  # all are scalars
+    if d == 2 and law != "sand":
+        ratio = kept[:, names.index("Fzz")].astype(float) if "Fzz" in names else np.ones(m)
+        flowed = np.column_stack([flowed, np.log(ratio)])
+    deviator = flowed - flowed.mean(axis=1, keepdims=True)
+    expected = np.sqrt(2 / 3) * np.linalg.norm(deviator, axis=1)
+    found = kept[:, names.index("plastic_strain")]
+    eps = scenes.EPSILON[dtype]
+    np.testing.assert_allclose(found, expected, rtol=64 * eps, atol=64 * eps)
+    assert (found > 1e-3).sum() > 200 and (law == "starch" or found.min() == 0)  # starch always flows

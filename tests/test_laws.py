@@ -38,11 +38,11 @@ PARAMETERS = {
     ),
     "nacc": ((E, NU, 45.0, 0.5, 0.8, -0.01), MU, LAMBDA),  # without its return map, see test_clay.py
     "drucker_prager": (
-        (E, NU, 35.0, 8.0, 10.0, math.inf, 0.0),
+        (E, NU, 35.0, 8.0, 10.0, math.inf, 0.0, *8 * 4 * (0.0,)),
         MU,
         LAMBDA,
     ),  # this and the next: see test_soils.py
-    "mohr_coulomb": ((E, NU, 35.0, 8.0, 10.0), MU, LAMBDA),
+    "mohr_coulomb": ((E, NU, 35.0, 8.0, 10.0, math.inf, *8 * 4 * (0.0,)), MU, LAMBDA),
     "cam_clay": ((MU, 0.4, 0.7, 1.2, 0.4 * (LAMBDA + 2 / 3 * MU), 10.0), MU, LAMBDA),
     "mu_i": ((E, NU, 0.4, 0.6, 0.3, 1e-3, 2500.0), MU, LAMBDA),
     "herschel_bulkley": ((LAMBDA + 2 / 3 * MU, MU, 5.0, 2.0, 0.5), MU, LAMBDA),  # see test_viscous.py

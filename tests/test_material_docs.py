@@ -22,8 +22,9 @@ FOLLOWS = {
     "heat_capacity": "specific_heat",
     **{
         parameter["name"]: "hardening"
-        for parameter in mpm.materials.laws.registry()["von_mises"]["parameters"]
-        if parameter["name"] not in mpm.materials.VonMises.__dataclass_fields__
+        for law in ("von_mises", "mohr_coulomb")
+        for parameter in mpm.materials.laws.registry()[law]["parameters"]
+        if parameter["name"] not in CLASSES[law].__dataclass_fields__
     },
 }
 UNITS = {"kg/m3": "kg/m³", "Pa s^n": "Pa sⁿ", "J/m2": "J/m²"}

@@ -50,7 +50,8 @@ def test_the_moduli_of_the_time_step_harden(d, isa, dtype):
     F = turned(rng.uniform(SHORTEST, LONGEST, (50, 3)), d, rng).astype(dtype)
     Jp = rng.uniform(JP_LOW, 3, len(F)).astype(dtype)
     soft = _core.evaluate("snow", SNOW.parameters, F, d, isa, dtype)
-    hard = _core.evaluate("snow", SNOW.parameters, F, d, isa, dtype, Jp)
+    history = np.stack([Jp, np.zeros_like(Jp)], axis=1)
+    hard = _core.evaluate("snow", SNOW.parameters, F, d, isa, dtype, history)
     factor = np.exp(10 * (1 - Jp.astype(float)))
     for k in (1, 3, 4):  # energy, isolated, wave
         before, after = (np.frombuffer(answer[k], dtype).astype(float) for answer in (soft, hard))
@@ -251,7 +252,10 @@ def test_the_field_is_there_from_the_first_snow_on(d, dtype):
     x = sim.particles.x
     sim.step(3)
     fall(sim, d)
-    assert sim.particles.fields[-1] == "Jp"  # what laws keep follows what all particles have
+    assert sim.particles.fields[-2:] == (
+        "Jp",
+        "plastic_strain",
+    )  # what laws keep follows what all particles have
     Jp = sim.particles.Jp
     assert Jp.dtype == dtype and Jp.shape == (len(sim.particles),) and (Jp == 1).all() and Jp.flags.writeable
     sim.step(20)
@@ -262,14 +266,14 @@ def test_the_field_is_there_from_the_first_snow_on(d, dtype):
 @every_dim
 @every_dtype
 def test_memory_is_taken_only_for_snow(d, dtype):
-    """8 or 4 bytes more per place in the arrays; nothing where there is no snow."""
+    """8 or 4 bytes more for each of two fields per place in the arrays; nothing where there is no snow."""
     held = {}
     for law in ("fixed_corotated", "snow"):
         scene = mpm.Scene([0] * d, [4] * d)
         scene.add(mpm.shapes.Box([1] * d, [2] * d), scenes.MATERIALS[law])
         sim = mpm.Simulation(scene, dx=1 / 12, dtype=dtype)
         held[law] = sim._core.memory()["particles"]
-    slots = (held["snow"] - held["fixed_corotated"]) / np.dtype(dtype).itemsize
+    slots = (held["snow"] - held["fixed_corotated"]) / np.dtype(dtype).itemsize / 2
     assert len(sim.particles) <= slots < 1.5 * len(sim.particles) + 1000
 
 

@@ -37,7 +37,8 @@ def test_the_closed_form(d, isa, dtype):
     eps = scenes.EPSILON[dtype]
     np.testing.assert_allclose(F_E[0], np.diag([0.975, 1, 1][:d]), rtol=0, atol=2 * eps)
     assert Jp[0] == pytest.approx(0.9230769231, rel=max(4 * eps, 1e-10))
-    tau, *_ = _core.evaluate("snow", SNOW.parameters, F_E, d, isa, dtype, Jp)
+    history = np.array([[Jp[0], 0]], dtype)
+    tau, *_ = _core.evaluate("snow", SNOW.parameters, F_E, d, isa, dtype, history)
     P = np.frombuffer(tau, dtype).reshape(d, d).astype(float) @ np.linalg.inv(F_E[0].astype(float)).T
     assert P[0, 0] == pytest.approx(-8392.632632, rel={"float64": 1e-9, "float32": 1e-5}[dtype])
     assert P[1, 1] == pytest.approx(-2045.704204, rel={"float64": 1e-9, "float32": 1e-5}[dtype])

@@ -12,6 +12,7 @@ import scenes
 from deformations import answer, flow
 from loops import each
 from mpm import point
+from mpm.materials.hardening import Strength
 
 M = mpm.materials
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
@@ -53,7 +54,8 @@ def test_triaxial_steps_without_dilation(strain, tau, law, isa, dtype):
     found, history = step(law(**BASE, friction_angle_deg=30), strain, isa, dtype)
     np.testing.assert_allclose(found, np.diag(tau), rtol=0, atol={"float64": 1e-6, "float32": 0.3}[dtype])
     if tau[0] == 0:
-        np.testing.assert_allclose(history, [math.exp(0.005), 1, math.exp(0.005)], rtol=1e-6)
+        sheared = math.sqrt(2 / 3 * (1.75e-4 / 1.5 + 0.25e-4 / 3))  # of (0.01, 0, −0.005), whose trace parts
+        np.testing.assert_allclose(history, [math.exp(0.005), 1, math.exp(0.005), sheared], rtol=1e-6)
 
 
 def plastic_strain(found):
@@ -134,6 +136,82 @@ def test_what_comes_back_meets_the_criterion_with_a_flow_normal_to_the_potential
     np.testing.assert_allclose(kept[apex, 2], np.exp(plastic[apex].sum(axis=1)), rtol=1e-9)
 
 
+@each("friction", [30.0, 0.0])
+@each("tension", [0.0, 2e3])
+def test_what_comes_back_from_beyond_a_cut_off_is_the_nearest_state(tension, friction):
+    """With associated flow the returned stress t is the nearest to the trial in the norm of the energy: for every other
+    state y within both surfaces, (e_trial − e) · (y − t) <= 0. On the cut-off, pairs, lines and corners of both."""
+    soil = M.MohrCoulomb(
+        **BASE, friction_angle_deg=friction, dilation_angle_deg=friction, cohesion=3e3, tension=tension
+    )
+    rng = np.random.default_rng(0)
+    strain = 0.01 * rng.normal(size=(3000, 3)) * 10 ** rng.uniform(-1, 0.7, (3000, 1))
+    F = np.exp(strain)[:, :, None] * np.eye(3)
+    after, kept = flow(soil, F, rest(soil, 3000))
+    elastic = np.log(after[:, range(3), range(3)])
+    tau = answer(soil, after, kept)[0][:, range(3), range(3)]
+    s, c2 = math.sin(math.radians(friction)), 2 * 3e3 * math.cos(math.radians(friction))
+
+    def over(t):
+        return np.maximum((1 + s) * t.max(axis=1) - (1 - s) * t.min(axis=1) - c2, t.max(axis=1) - tension)
+
+    assert over(tau).max() < 1e-6  # Pa
+    within = rng.uniform(-5e4, tension, (6000, 3))
+    within = np.vstack([within[over(within) <= 0], tau[::5]])  # any within, and some on the surfaces
+    gains = (strain - elastic)[:, None] * (within[None] - tau[:, None])
+    assert gains.sum(axis=2).max() < 1e-6 and len(within) > 600
+    equal = [(np.abs(np.sort(tau)[:, 3 - k :] - tension) < 1e-6).all(axis=1).sum() for k in (1, 2, 3)]
+    assert min(equal[0] - equal[1], equal[1] - equal[2], equal[2]) > 100
+    both = (np.abs(tau.max(axis=1) - tension) < 1e-6) & (
+        np.abs((1 + s) * tau.max(axis=1) - (1 - s) * tau.min(axis=1) - c2) < 1e-6
+    )
+    assert both.sum() > 100
+
+
+@pytest.mark.parametrize("law", [M.DruckerPrager, M.MohrCoulomb])
+@every_dim
+def test_strength_follows_a_table_of_plastic_strain(law, d):
+    """A biaxial test: in every step the strength is that of the plastic strain at its beginning, with friction from 30°
+    over 36° to 24° and a cohesion that vanishes; and the plastic strain is that of what is not elastic."""
+    table = Strength(strains=(0.02, 0.08), friction_angle_deg=(36, 24), cohesion=(2e3, 0))
+    soil = law(E=1e8, nu=NU, density=1, friction_angle_deg=30, cohesion=3e3, hardening=table)
+    n = np.arange(121)
+    F = {"xx": np.exp(-0.15 * n / 120)} | ({"zz": 1.0} if d == 3 else {})
+    found = point.drive(soil, times=n, F=F, stress={"yy": -1e4 * np.minimum(n / 3, 1)}, dimension=d)
+    before, flows = found.history["plastic_strain"][:-1], np.diff(found.history["plastic_strain"]) > 0
+    phi = np.radians(np.interp(before, (0, 0.02, 0.08), (30, 36, 24)))
+    c, s, tau = np.interp(before, (0, 0.02, 0.08), (3e3, 2e3, 0)), np.sin(phi), found.tau[1:]
+    if law is M.MohrCoulomb:
+        over = (1 + s) * tau[:, 1, 1] - (1 - s) * tau[:, 0, 0] - 2 * c * np.cos(phi)
+    else:
+        J, slope = found.J[1:], 6 * s / (3 - s)
+        over = J * (found.q[1:] - slope * found.p[1:]) - slope * c / np.tan(phi)
+    assert flows.sum() > 100 and np.abs(over[flows]).max() < 1e-4  # Pa; measured 1e-6
+    flowed = plastic_strain(found)
+    deviator = flowed - flowed.mean(axis=1, keepdims=True)
+    path = np.sqrt(2 / 3) * np.linalg.norm(np.diff(deviator, axis=0), axis=1).cumsum()
+    np.testing.assert_allclose(found.history["plastic_strain"][1:], path, rtol=1e-6, atol=1e-12)
+    assert path[-1] > 0.1
+
+
+def test_a_critical_state_is_found():
+    """That of Cam clay is q = M p; soil that softens to an angle without dilation has that of the angle."""
+    clay = point.triaxial(CLAY, confinement=8e4, axial_strain=0.6, steps=120)
+    found = clay.critical_state(tolerance=0.02)
+    assert found.ratio == pytest.approx(CLAY.critical_slope, rel=2e-3)  # measured 8e-4: its attraction
+    peak = Strength(strains=(0.02, 0.1), friction_angle_deg=(35, 30), dilation_angle_deg=(10, 0))
+    options = {"confinement": 2e4, "axial_strain": 0.4, "steps": 200}
+    sand = point.triaxial(M.MohrCoulomb(**BASE, friction_angle_deg=30, hardening=peak), **options)
+    assert sand.q.max() / sand.p[sand.q.argmax()] == pytest.approx(
+        6 * math.sin(math.radians(35)) / (3 - math.sin(math.radians(35))), rel=2e-2
+    )
+    assert sand.critical_state().ratio == pytest.approx(6 * SINE / (3 - SINE), rel=1e-9)
+    assert sand.critical_state().p == pytest.approx(2e4 * 3 / (3 - 1.2), rel=1e-6)
+    dilates = point.triaxial(M.MohrCoulomb(**BASE, friction_angle_deg=30, dilation_angle_deg=5), **options)
+    with pytest.raises(ValueError, match="the volumetric strain per shear strain changes by 0"):
+        dilates.critical_state()
+
+
 @every_isa
 @every_dtype
 def test_grains_that_part_press_again_at_their_old_volume(isa, dtype):
@@ -200,7 +278,7 @@ def test_clay_follows_the_lines_of_swelling_and_compression(d, isa, dtype):
     back = -np.trace(answer(CLAY, F, history, isa)[0][0]) / 3
     assert back + A == pytest.approx(end * math.exp(-0.5), rel=100 * loose)
     if d == 2:  # the same state by its stretches in the plane and out of it
-        flat = np.array([[history[0, 0], F[0, 2, 2], history[0, 2]]])
+        flat = np.array([[history[0, 0], F[0, 2, 2], *history[0, 2:]]])
         tau = answer(CLAY, F[:, :2, :2], flat, isa)[0][0]
         np.testing.assert_allclose(tau, -back * np.eye(3), rtol=1e-3 if dtype == "float32" else 1e-9)
 
@@ -313,22 +391,16 @@ def test_steady_shear_of_grains_has_the_friction_of_its_rate(rate, d):
     assert tau[0, 1] / -tau[1, 1] == pytest.approx(friction, rel=2e-2)
 
 
-def test_cohesion_without_friction_is_a_law_of_metals():
+def test_a_cone_without_friction_is_a_law_of_metals():
     """In the limit of small angles, at the same shear strength: in 2-D the flow is that of √3 c."""
     options = {"E": 1e6, "nu": 0.3, "density": 1000, "cohesion": 1e3}
-    with pytest.raises(
-        ValueError, match=r"mpm\.materials\.VonMises with yield_stress = 1732\.05, sqrt\(3\) times"
-    ):
-        mpm.materials.MohrCoulomb(friction_angle_deg=0, **options)
     with pytest.raises(ValueError, match=r"VonMises with yield_stress = 2000, twice the cohesion"):
         mpm.materials.DruckerPrager(friction_angle_deg=0, **options)
     with pytest.raises(ValueError, match=r"VonMises with yield_stress = 1732\.05, sqrt\(3\) times"):
         mpm.materials.DruckerPrager(friction_angle_deg=0.0, cone="plane-strain", **options)
-    with pytest.raises(ValueError, match=r"VonMises with yield_stress, sqrt\(3\) times"):
-        mpm.materials.MohrCoulomb(E=1e6, nu=0.3, density=1000, friction_angle_deg=0)
     metal = mpm.materials.VonMises(E=1e6, nu=0.3, density=1000, yield_stress=np.sqrt(3) * 1e3)
     for soil, same in (
-        (mpm.materials.MohrCoulomb(friction_angle_deg=1e-3, **options), metal),
+        (mpm.materials.MohrCoulomb(friction_angle_deg=0, **options), metal),
         (mpm.materials.DruckerPrager(friction_angle_deg=1e-3, cone="plane-strain", **options), metal),
     ):
         shear = [mpm.point.simple_shear(law, shear=0.05, steps=200).stress[-1, 0, 1] for law in (soil, same)]
@@ -343,6 +415,30 @@ def test_wrong_soils_are_refused():
         (
             lambda: M.MohrCoulomb(**BASE, friction_angle_deg=20, dilation_angle_deg=21),
             "dilation_angle_deg = 21.0: must",
+        ),
+        (
+            lambda: M.MohrCoulomb(**BASE, friction_angle_deg=0),
+            "cohesion must be > 0 where friction_angle_deg is 0",
+        ),
+        (lambda: M.MohrCoulomb(**BASE, tension=-1.0), "tension = -1.0: must be >= 0 [Pa]"),
+        (
+            lambda: M.MohrCoulomb(**BASE, hardening=Strength(strains=[0.1], friction_angle_deg=[0])),
+            "cohesion must be > 0 where",
+        ),
+        (
+            lambda: M.DruckerPrager(**BASE, hardening=Strength(strains=[0.1], friction_angle_deg=[0])),
+            "friction angles of a table must be > 0 [deg]",
+        ),
+        (
+            lambda: M.DruckerPrager(**BASE, hardening=Strength(strains=[0.1], dilation_angle_deg=[36])),
+            "dilation angles of a table must be <= its friction angles",
+        ),
+        (lambda: Strength(strains=[0.1]), "at least one must be given"),
+        (lambda: Strength(strains=[0.1, 0.1], cohesion=[1, 2]), "strains[1] = 0.1: must be > 0.1"),
+        (lambda: Strength(strains=[0.1], friction_angle_deg=[90]), "friction_angle_deg[0] = 90.0: must be"),
+        (
+            lambda: Strength(strains=range(1, 10), cohesion=range(9)),
+            "strains has 9 numbers: must have from 1 to 8",
         ),
         (lambda: M.MuI(**BASE, mu_1=0.7), "mu_2 = 0.6435: must be >= mu_1 = 0.7"),
         (

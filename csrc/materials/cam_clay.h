@@ -53,12 +53,13 @@ static const mpm_law cam_clay_row = {
     .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_UNFIT(cam_clay_unfit),
     .stiffening = cam_clay_stiffening,
-    .fields = 3,
+    .fields = 4,
     .field = {
         PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE,
         {"yield_pressure", "Pa", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
          .initial_parameter = 1 + MPM_PLACE(cam_clay, preconsolidation),
          .meaning = "isotropic pressure at which it yields"},
+        PLASTIC_STRAIN,
     },
     .reference = "R. I. Borja, C. Tamagnini, Cam-Clay plasticity part III: Extension of the infinitesimal model "
                  "to include finite strains, Computer Methods in Applied Mechanics and Engineering 155 (1998) "
@@ -69,7 +70,7 @@ static const mpm_law cam_clay_row = {
 #include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
-enum { CAM_CLAY_JP, CAM_CLAY_FZZ, CAM_CLAY_PC }; /* index in the history */
+enum { CAM_CLAY_JP, CAM_CLAY_FZZ, CAM_CLAY_PC, CAM_CLAY_STRAIN }; /* index in the history */
 
 struct cam_clay {
     wide mu, attraction;       /* [Pa] */
@@ -191,6 +192,8 @@ INLINE mask cam_clay_return_map(const struct cam_clay *law, struct law_state *st
     hencky_return(&t, &F, &Fzz, keep, compacted, yields);
     state->F = F;
     state->history[CAM_CLAY_FZZ] = Fzz;
+    const wide flowed = wide_select(yields, (one - keep) * t.length, zero);
+    state->history[CAM_CLAY_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, state->history[CAM_CLAY_STRAIN]);
     const wide Jp = state->history[CAM_CLAY_JP], new_Pc = (middle + middle) / f.grown;
     const wide held = wide_min(wide_max(new_Pc, law->least), law->most);
     state->history[CAM_CLAY_JP] = wide_select(yields, Jp * wide_exp(-compacted), Jp);

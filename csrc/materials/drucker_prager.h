@@ -11,13 +11,14 @@
  *     sliding   gamma = (q - M p - k)/(3 mu + K M D):  q -> q - 3 mu gamma,  p -> p + K D gamma,  g = 1
  *     parting   where p < -sigma_t after that:  p -> -sigma_t,  q -> min(q, k - M sigma_t),  g takes the other volume
  *
- * D is the ratio of the plastic strains of volume and shear. Jp = det F_P takes what F_E loses. E. A. de Souza Neto, D.
+ * D is the ratio of the plastic strains of volume and shear. M, D and k follow the plastic strain at the beginning of a
+ * step (materials/strength.h). Jp = det F_P takes what F_E loses. E. A. de Souza Neto, D.
  * Peric & D. R. J. Owen, Computational Methods for Plasticity (2008), chapter 8; gaps as in Tampubolon et al., ACM TOG
  * 36(4) (2017) 105.
  */
 #pragma once
-#include "materials/angle.h"
 #include "materials/row.h"
+#include "materials/strength.h"
 
 #define DRUCKER_PRAGER_PARAMETERS(P) \
     ELASTIC_MODULI(P) \
@@ -26,9 +27,12 @@
     P(cohesion, "Pa", NOT_NEGATIVE, "shear strength without pressure") \
     P(tension, "Pa", 0, INFINITY, false, false, "mean tension at which grains part, at most c cot phi") \
     P(cone, "1", 0, 2, false, false, "where it meets Mohr-Coulomb: compression, extension, plane strain") \
+    STRENGTH_PARAMETERS(P) \
     DENSITY(P)
 
 struct drucker_prager_parameters { DRUCKER_PRAGER_PARAMETERS(MPM_MEMBER) };
+
+#define DRUCKER_PRAGER_START(p) ((const double[3]){(p)->friction_angle_deg, (p)->dilation_angle_deg, (p)->cohesion})
 
 static inline const char *drucker_prager_unfit(const double *values)
 {
@@ -36,17 +40,16 @@ static inline const char *drucker_prager_unfit(const double *values)
     const double slack = 1 - 1e-12; /* rounding, where a limit is computed from other parameters */
     double sine, cosine;
     angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
-    if (!(p->dilation_angle_deg <= p->friction_angle_deg))
-        return "dilation_angle_deg must be <= friction_angle_deg";
-    if (!isinf(p->tension) && !(p->tension * slack <= p->cohesion * cosine / sine))
+    const char *broken = strength_unfit(DRUCKER_PRAGER_START(p), &p->table_strain_1, false);
+    if (!broken && !isinf(p->tension) && !(p->tension * slack <= p->cohesion * cosine / sine))
         return "tension must be <= cohesion/tan(friction_angle_deg)";
-    return NULL;
+    return broken;
 }
 
 static const mpm_law drucker_prager_row = {
     .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_UNFIT(drucker_prager_unfit),
-    .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+    .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
                  "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291",
 };
@@ -55,7 +58,7 @@ static const mpm_law drucker_prager_row = {
 #include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
-enum { DRUCKER_PRAGER_JP, DRUCKER_PRAGER_FZZ, DRUCKER_PRAGER_GAP }; /* index in the history */
+enum { DRUCKER_PRAGER_JP, DRUCKER_PRAGER_FZZ, DRUCKER_PRAGER_GAP, DRUCKER_PRAGER_STRAIN }; /* index in the history */
 
 struct drucker_prager {
     struct hencky elastic;
@@ -63,6 +66,9 @@ struct drucker_prager {
     wide friction, dilation; /* M, D */
     wide strength, tension;  /* k, sigma_t [Pa] */
     wide corner;             /* q where grains part as they slide: k - M sigma_t */
+    wide given;              /* sigma_t of the parameters, which may exceed c cot phi [Pa] */
+    int cone;
+    struct strength_table table;
 };
 
 /* M and D, where the cone meets Mohr and Coulomb's criterion with the sines of friction and dilation. For plastic flow
@@ -96,7 +102,37 @@ INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_
         .strength = wide_set((real)(M * apex)),
         .tension = wide_set((real)tension),
         .corner = wide_set((real)(M * (apex - tension))),
+        .given = wide_set((real)p->tension),
+        .cone = (int)p->cone,
+        .table = strength_table_of(DRUCKER_PRAGER_START(p), &p->table_strain_1),
     };
+}
+
+/* The law with the strength at a plastic strain. */
+NOINLINE void drucker_prager_harden(const struct drucker_prager *law, wide strain, struct drucker_prager *now)
+{
+    const wide one = wide_set(1), three = wide_set(3), six = wide_set(6), ninth = wide_set((real)(1.0 / 9));
+    const wide third = wide_set((real)(1.0 / 3));
+    const struct strength strength = strength_at(&law->table, wide_max(strain, wide_set(0)));
+    wide s, cosine, d, unused, M, D;
+    strength_sine_cosine(strength.friction, &s, &cosine);
+    strength_sine_cosine(strength.dilation, &d, &unused);
+    if (law->cone == 2) { /* as drucker_prager_cone */
+        D = wide_set((real)1.7320508075688772) * d / wide_sqrt(wide_fma(third * d, d, one));
+        const wide a = wide_sqrt(third * wide_fnma(ninth * D, D, one));
+        M = s / wide_fma(ninth * D, s, a);
+    } else {
+        const wide sign = wide_set((real)(law->cone == 0 ? -1 : 1));
+        M = six * s / wide_fma(sign, s, three);
+        D = six * d / wide_fma(sign, d, three);
+    }
+    const wide apex = strength.cohesion * cosine / s, tension = wide_min(law->given, apex);
+    *now = *law;
+    now->friction = M;
+    now->dilation = D;
+    now->strength = M * apex;
+    now->tension = tension;
+    now->corner = M * (apex - tension);
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
@@ -105,6 +141,11 @@ INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct l
                                       matrix velocity_gradient)
 {
     (void)dt, (void)velocity_gradient;
+    struct drucker_prager now;
+    if (law->table.points) {
+        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
+        law = &now;
+    }
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, three_mu = wide_set(3) * mu, K = law->bulk;
     const struct hencky_trial t = hencky_trial_of(state->F, state->history[DRUCKER_PRAGER_FZZ]);
     const wide before = state->history[DRUCKER_PRAGER_GAP], lift = wide_log_any(before), volume = t.trace + lift;
@@ -135,6 +176,9 @@ INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct l
     state->history[DRUCKER_PRAGER_FZZ] = Fzz;
     state->history[DRUCKER_PRAGER_JP] = Jp;
     state->history[DRUCKER_PRAGER_GAP] = gap;
+    const wide flowed = wide_select(slides, (one - keep) * t.length, zero);
+    const wide strain = state->history[DRUCKER_PRAGER_STRAIN];
+    state->history[DRUCKER_PRAGER_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, strain);
     return limited;
 }
 
@@ -151,6 +195,11 @@ INLINE struct law_tangent drucker_prager_tangent(const struct drucker_prager *la
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, K = law->bulk, three_mu = wide_set(3) * mu;
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, DRUCKER_PRAGER_FZZ));
     FLOW_MAP(drucker_prager, law, t, dt);
+    struct drucker_prager now;
+    if (law->table.points) {
+        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
+        law = &now;
+    }
     const wide per_L = wide_set(FLOW_SHEAR) * mu, q = per_L * t.length;
     const wide p = -K * (t.trace + wide_log_any(state->history[DRUCKER_PRAGER_GAP]));
     const wide over = q - wide_fma(law->friction, p, law->strength);

@@ -29,7 +29,7 @@ struct herschel_bulkley_parameters { HERSCHEL_BULKLEY_PARAMETERS(MPM_MEMBER) };
 static const mpm_law herschel_bulkley_row = {
     .name = "herschel_bulkley", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(herschel_bulkley, HERSCHEL_BULKLEY_PARAMETERS),
-    .fields = 1, .field = {STRETCH_OUT_OF_PLANE},
+    .fields = 2, .field = {STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN},
     .reference = "Y. Yue, B. Smith, C. Batty, C. Zheng, E. Grinspun, Continuum foam: A material point method for "
                  "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
 };
@@ -38,7 +38,7 @@ static const mpm_law herschel_bulkley_row = {
 #include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
-enum { HERSCHEL_BULKLEY_FZZ }; /* index in the history */
+enum { HERSCHEL_BULKLEY_FZZ, HERSCHEL_BULKLEY_STRAIN }; /* index in the history */
 
 struct herschel_bulkley {
     struct hencky elastic;
@@ -105,6 +105,9 @@ INLINE mask herschel_bulkley_return_map(const struct herschel_bulkley *law, stru
         hencky_return(&t, &F, &Fzz, keep, wide_set(0), flows);
         state->F = F;
         state->history[HERSCHEL_BULKLEY_FZZ] = Fzz;
+        const wide flowed = wide_select(flows, (one - keep) * t.length, zero);
+        const wide before = state->history[HERSCHEL_BULKLEY_STRAIN];
+        state->history[HERSCHEL_BULKLEY_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, before);
     }
     return wide_less(one, zero);
 }

@@ -181,6 +181,9 @@ INLINE wide law_isolated_modulus(wide diagonal, wide off)
     return wide_max(wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off), diagonal);
 }
 
+/** The equivalent plastic strain over |dev e| of the strain that flows: sqrt(2/3). */
+#define PLASTIC_SHEAR ((real)0.81649658092772603)
+
 /** The symmetric tensor of a history, from its first component, and its way back. */
 INLINE matrix law_symmetric(const wide *history)
 {

@@ -38,7 +38,7 @@ static inline const char *mu_i_unfit(const double *values)
 static const mpm_law mu_i_row = {
     .name = "mu_i", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(mu_i, MU_I_PARAMETERS), .unfit = MPM_UNFIT(mu_i_unfit),
-    .fields = 3, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP},
+    .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "P. Jop, Y. Forterre, O. Pouliquen, A constitutive law for dense granular flows, Nature 441 "
                  "(2006) 727-730. doi:10.1038/nature04801",
 };
@@ -47,7 +47,7 @@ static const mpm_law mu_i_row = {
 #include "materials/flow_tangent.h"
 #include "materials/hencky_flow.h"
 
-enum { MU_I_JP, MU_I_FZZ, MU_I_GAP }; /* index in the history */
+enum { MU_I_JP, MU_I_FZZ, MU_I_GAP, MU_I_STRAIN }; /* index in the history */
 
 struct mu_i {
     struct hencky elastic;
@@ -102,6 +102,8 @@ INLINE mask mu_i_return_map(const struct mu_i *law, struct law_state *state, wid
     state->history[MU_I_FZZ] = Fzz;
     state->history[MU_I_JP] = Jp;
     state->history[MU_I_GAP] = gap;
+    const wide flowed = wide_select(parts | slides, (one - keep) * t.length, zero);
+    state->history[MU_I_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, state->history[MU_I_STRAIN]);
     return limited;
 }
 

@@ -32,13 +32,14 @@ struct nacc_parameters { NACC_PARAMETERS(MPM_MEMBER) };
 
 static const mpm_law nacc_row = {
     .name = "nacc", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(nacc, NACC_PARAMETERS),
-    .fields = 3,
+    .fields = 4,
     .field = {
         PLASTIC_VOLUME_RATIO,
         STRETCH_OUT_OF_PLANE,
         {"alpha", "1", MPM_SCALAR, .low = -INFINITY, .high = INFINITY,
          .initial_parameter = 1 + MPM_PLACE(nacc, consolidation),
          .meaning = "state of consolidation: the lower, the stronger"},
+        PLASTIC_STRAIN,
     },
     .reference = "J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao, C. Jiang, CD-MPM: continuum damage material point "
                  "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
@@ -51,7 +52,7 @@ static const mpm_law nacc_row = {
 #include "math/singular.h"
 #include "math/spectrum.h"
 
-enum { NACC_JP, NACC_FZZ, NACC_ALPHA }; /* index in the history */
+enum { NACC_JP, NACC_FZZ, NACC_ALPHA, NACC_STRAIN }; /* index in the history */
 
 struct nacc {
     wide mu, kappa; /* shear and bulk modulus [Pa] */
@@ -121,30 +122,53 @@ INLINE wide nacc_sinh(wide x)
     return wide_select(wide_less(x, half), x * series, half * (grown - wide_set(1) / grown));
 }
 
+/* The strain that flows, by b' over b along each axis. */
+struct nacc_flowed {
+    wide trace, square; /* tr e, |e|^2 */
+};
+
+INLINE void nacc_flow_along(struct nacc_flowed *flowed, wide ratio)
+{
+    const wide strain = wide_set((real)0.5) * wide_log_any(ratio);
+    flowed->trace += strain;
+    flowed->square = wide_fma(strain, strain, flowed->square);
+}
+
 /* For large strains: F with U diag(sqrt(scale (s^2 - mean) + to)) V^T. */
-NOINLINE void nacc_move_far(const matrix *F, matrix *moved, wide scale, wide mean, wide to, mask far)
+NOINLINE void nacc_move_far(const matrix *F, matrix *moved, struct nacc_flowed *flowed, wide scale, wide mean, wide to,
+                            mask far)
 {
     const struct singular s = singular_decompose(*F);
     wide value[DIM];
-    UNROLL for (int i = 0; i < DIM; i++)
-        value[i] = wide_sqrt(wide_max(wide_fma(scale, wide_fma(s.value[i], s.value[i], -mean), to), wide_set(0)));
+    struct nacc_flowed own = {wide_set(0), wide_set(0)};
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide before = s.value[i] * s.value[i];
+        const wide after = wide_max(wide_fma(scale, wide_fma(s.value[i], s.value[i], -mean), to), wide_set(0));
+        value[i] = wide_sqrt(after);
+        nacc_flow_along(&own, after / before);
+    }
+    flowed->trace = wide_select(far, own.trace, flowed->trace);
+    flowed->square = wide_select(far, own.square, flowed->square);
     *moved = matrix_select(far, singular_compose(&s, value), *moved);
 }
 
 /* For lanes that yield: the same, by W F with W = sqrt((scale (b - mean I) + to I) b^-1), where no stretch is small. */
-NOINLINE void nacc_move(matrix *F, const matrix *deviator, wide scale, wide mean, wide to, mask yields)
+NOINLINE void nacc_move(matrix *F, const matrix *deviator, struct nacc_flowed *flowed, wide scale, wide mean, wide to,
+                        mask yields)
 {
     const struct spectrum s = spectrum_of(*deviator);
     wide ratio[DIM], least = wide_set(REAL_LARGEST);
     UNROLL for (int i = 0; i < DIM; i++) {
         const wide before = mean + s.value[i], after = wide_max(wide_fma(scale, s.value[i], to), wide_set(0));
         least = wide_min(least, wide_fma(wide_set((real)-0.25), mean, before));
-        ratio[i] = wide_sqrt(after / before);
+        const wide share = after / before;
+        ratio[i] = wide_sqrt(share);
+        nacc_flow_along(flowed, share);
     }
     matrix moved = matrix_multiply(spectrum_spread(&s, ratio), *F);
     const mask far = mask_not(wide_less_equal(wide_set(0), least));
     if (__builtin_expect(mask_any(yields & far), 0))
-        nacc_move_far(F, &moved, scale, mean, to, far);
+        nacc_move_far(F, &moved, flowed, scale, mean, to, far);
     *F = matrix_select(yields, moved, *F);
 }
 
@@ -209,17 +233,23 @@ INLINE mask nacc_return_map(const struct nacc *law, struct law_state *state, wid
     const wide to = wide_select(beyond, wide_exp(third * ln_J2), b.mean);
     matrix F = state->F; /* copies in memory, so that the originals stay in registers */
     const matrix deviator = b.deviator;
-    nacc_move(&F, &deviator, scale, b.mean, to, yields);
+    struct nacc_flowed flowed = {zero, zero};
+    nacc_move(&F, &deviator, &flowed, scale, b.mean, to, yields);
     state->F = F;
     wide J = matrix_det(F);
 #if DIM == 2
     const wide Fzz = wide_sqrt(wide_max(wide_fma(scale, b.zz, to), zero));
+    nacc_flow_along(&flowed, wide_fma(scale, b.zz, to) / (b.zz + b.mean));
     state->history[NACC_FZZ] = wide_select(yields, Fzz, state->history[NACC_FZZ]);
     J *= Fzz;
 #endif
     const wide Jp = state->history[NACC_JP];
     state->history[NACC_JP] = wide_select(yields, Jp * (b.J / wide_select(yields, J, one)), Jp);
     state->history[NACC_ALPHA] = wide_select(yields, alpha + gained, alpha);
+    const wide length2 = wide_max(wide_fnma(third * flowed.trace, flowed.trace, flowed.square), zero);
+    const wide strain = state->history[NACC_STRAIN];
+    const wide sheared = wide_fma(wide_set(PLASTIC_SHEAR), wide_sqrt(length2), strain);
+    state->history[NACC_STRAIN] = wide_select(yields, sheared, strain);
     return wide_less(one, zero);
 }
 

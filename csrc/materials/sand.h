@@ -36,7 +36,7 @@ struct sand_parameters { SAND_PARAMETERS(MPM_MEMBER) };
 
 static const mpm_law sand_row = {
     .name = "sand", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(sand, SAND_PARAMETERS),
-    .fields = 1, .field = {PLASTIC_VOLUME_RATIO},
+    .fields = 2, .field = {PLASTIC_VOLUME_RATIO, PLASTIC_STRAIN},
     .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
                  "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
                  "doi:10.1145/2897824.2925906",
@@ -47,7 +47,7 @@ static const mpm_law sand_row = {
 #include "materials/flow_tangent.h"
 #include "materials/hencky.h"
 
-enum { SAND_JP }; /* index in the history */
+enum { SAND_JP, SAND_STRAIN }; /* index in the history */
 
 #define SAND_LARGEST_JP ((real)1e6)
 
@@ -118,6 +118,8 @@ INLINE mask sand_return_map(const struct sand *law, struct law_state *state, wid
         state->F = matrix_select(changes, F, state->F);
     }
     const wide gained = before * J * law->shrink, most = wide_set(SAND_LARGEST_JP);
+    const wide flowed = wide_select(part | slide, (one - keep) * length, zero);
+    state->history[SAND_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, state->history[SAND_STRAIN]);
     state->history[SAND_JP] = wide_select(press, one, wide_select(part, wide_min(gained, most), before));
     return part & wide_less(most, gained);
 }

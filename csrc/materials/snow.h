@@ -30,7 +30,7 @@ struct snow_parameters { SNOW_PARAMETERS(MPM_MEMBER) };
 
 static const mpm_law snow_row = {
     .name = "snow", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(snow, SNOW_PARAMETERS),
-    .fields = 1, .field = {PLASTIC_VOLUME_RATIO},
+    .fields = 2, .field = {PLASTIC_VOLUME_RATIO, PLASTIC_STRAIN},
     .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
                  "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
 };
@@ -39,7 +39,7 @@ static const mpm_law snow_row = {
 #include "materials/fixed_corotated.h"
 #include "math/singular.h"
 
-enum { SNOW_JP }; /* index in the history */
+enum { SNOW_JP, SNOW_STRAIN }; /* index in the history */
 
 struct snow {
     struct fixed_corotated elastic; /* at J_P = 1 */
@@ -61,20 +61,25 @@ INLINE struct snow snow_prepare(const struct snow_parameters *p)
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
  * neighbours do not affect them. Lanes with a NaN keep theirs too, so that the fault stays visible. */
-NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, mask may_yield)
+NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, wide *plastic, mask may_yield)
 {
     const struct singular trial = singular_decompose(*F);
-    wide clamped[DIM], ratio = wide_set(1);
+    wide clamped[DIM], ratio = wide_set(1), trace = wide_set(0), square = wide_set(0);
     mask yields = wide_less(wide_set(1), wide_set(0)); /* none so far */
     UNROLL for (int i = 0; i < DIM; i++) {
         const wide value = trial.value[i];
         clamped[i] = wide_min(wide_max(value, law->shortest), law->longest);
         yields |= wide_less(value, law->shortest) | wide_less(law->longest, value);
-        ratio *= value / clamped[i];
+        const wide share = value / clamped[i], flowed = wide_log_any(share);
+        ratio *= share;
+        trace += flowed;
+        square = wide_fma(flowed, flowed, square);
     }
     yields &= may_yield;
     *F = matrix_select(yields, singular_compose(&trial, clamped), *F);
     *Jp = wide_select(yields, *Jp * ratio, *Jp);
+    const wide length2 = wide_max(wide_fnma(trace * trace, wide_set((real)(1.0 / 3)), square), wide_set(0));
+    *plastic = wide_select(yields, wide_fma(wide_set(PLASTIC_SHEAR), wide_sqrt(length2), *plastic), *plastic);
 }
 
 INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wide dt, matrix velocity_gradient)
@@ -93,10 +98,11 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
     const mask may_yield = mask_not(elastic);
     if (mask_any(may_yield)) {
         matrix F = state->F; /* a copy in memory, so that the state stays in registers */
-        wide Jp = state->history[SNOW_JP];
-        snow_yield(law, &F, &Jp, may_yield);
+        wide Jp = state->history[SNOW_JP], plastic = state->history[SNOW_STRAIN];
+        snow_yield(law, &F, &Jp, &plastic, may_yield);
         state->F = F;
         state->history[SNOW_JP] = Jp;
+        state->history[SNOW_STRAIN] = plastic;
     }
     const wide trial = state->history[SNOW_JP];
     const wide held = wide_min(wide_max(trial, law->least_Jp), law->largest_Jp);

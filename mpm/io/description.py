@@ -158,7 +158,7 @@ def _material_kinds() -> dict[str, type[materials.Material]]:
 
 
 @functools.cache
-def _hardening_kinds() -> dict[str, type[hardening.Hardening]]:
+def _hardening_kinds() -> dict[str, type[hardening.Hardening | hardening.Strength]]:
     return {name: getattr(hardening, name) for name in hardening.__all__ if name != "Hardening"}
 
 
@@ -218,6 +218,7 @@ class Writer:
         | Wall
         | materials.Material
         | hardening.Hardening
+        | hardening.Strength
         | joints.Joint,
     ) -> Tree:
         """A dataclass, field by field."""
@@ -237,7 +238,7 @@ class Writer:
             return self.shape(part)
         if isinstance(part, materials.Material):
             return self.material(part)
-        if isinstance(part, hardening.Hardening):
+        if isinstance(part, (hardening.Hardening, hardening.Strength)):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
         if isinstance(part, Thermal):

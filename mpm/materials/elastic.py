@@ -277,7 +277,8 @@ class HerschelBulkley(_Flowing):
     so that steady simple shear at the rate γ̇ needs τ_y + k γ̇ⁿ (n = 1: Bingham). Below τ_y the material keeps its
     shape. Without a yield stress and with n = 1 it is a Maxwell fluid of the viscosity k, which relaxes in the time
     k/μ. Neither k nor τ_y limits the time step, because the return map is implicit; K and μ do. In 2-D (plane strain)
-    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1.
+    ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. ``particles.plastic_strain`` is the
+    equivalent plastic shear strain √(2/3) ‖dev ε_p‖ that has accumulated.
 
     Parameters
     ----------

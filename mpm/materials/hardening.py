@@ -1,11 +1,15 @@
-"""Isotropic hardening: the growth of the yield stress of `VonMises` with the equivalent plastic strain.
+"""Isotropic hardening: the growth of the yield stress of `VonMises` with the equivalent plastic strain, and the
+strength of `MohrCoulomb` and `DruckerPrager`, which may also fall.
 
 >>> growth = mpm.materials.hardening.Voce(saturation=200e6, rate=8)
 >>> copper = mpm.materials.VonMises(E=117e9, nu=0.35, yield_stress=60e6, hardening=growth, density=8930)
+>>> peak = mpm.materials.hardening.Strength(strains=(0.02, 0.1), friction_angle_deg=(38, 31))
+>>> sand = mpm.materials.MohrCoulomb(E=4e7, nu=0.3, density=1700, friction_angle_deg=31, hardening=peak)
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -13,7 +17,7 @@ from typing import ClassVar
 from mpm.base import _check
 from mpm.materials.laws import _limits, registry
 
-__all__ = ["Hardening", "Linear", "Power", "Table", "Voce"]
+__all__ = ["Hardening", "Linear", "Power", "Strength", "Table", "Voce"]
 
 
 def __dir__() -> list[str]:
@@ -159,4 +163,68 @@ class Table(Hardening):
         found: dict[str, float] = {}
         for k, (strain, stress) in enumerate(zip(self.strains, self.stresses, strict=True), 1):
             found |= {f"table_strain_{k}": strain, f"table_stress_{k}": stress}
+        return found
+
+
+@_check.strict_options
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strength(_check.Strict):
+    """Strength of soil through points: angles and cohesion over the plastic strain of `MohrCoulomb` or `DruckerPrager`.
+
+    Each begins with the value of the material at a plastic strain of 0, is linear between the points and constant
+    beyond the last. The strength of a step is that of the plastic strain at its beginning. Where strength falls, strain
+    concentrates in bands that are as wide as the grid allows, so results of softening ground depend on the cell size:
+    scale the strains with the cell size over the width of a real band.
+
+    Parameters
+    ----------
+    strains : sequence of float
+        Equivalent plastic strains, at most 8, > 0 and increasing.
+    friction_angle_deg : sequence of float, optional
+        Angles of friction there, > 0° (`MohrCoulomb`: >= 0°) and < 90°. Default None: that of the material.
+    dilation_angle_deg : sequence of float, optional
+        Angles of dilation there, >= 0° and at most those of friction. Default None: that of the material.
+    cohesion : sequence of float, optional
+        Cohesions there [Pa], >= 0. Default None: that of the material.
+    """
+
+    strains: tuple[float, ...]
+    friction_angle_deg: tuple[float, ...] | None = None
+    dilation_angle_deg: tuple[float, ...] | None = None
+    cohesion: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        points = [p["name"] for p in registry()["mohr_coulomb"]["parameters"]]
+        most = len([name for name in points if name.startswith("table_strain_")])
+        strains = _check.array("strains", self.strains, (None,))
+        if not 1 <= len(strains) <= most:
+            raise ValueError(f"strains has {len(strains)} numbers: must have from 1 to {most}")
+        for k, (before, value) in enumerate(pairwise((0.0, *strains))):
+            if not value > before:
+                raise ValueError(f"strains[{k}] = {float(value)!r}: must be > {float(before)!r}")
+        object.__setattr__(self, "strains", tuple(float(value) for value in strains))
+        given = [name for name in self._columns.values() if getattr(self, name) is not None]
+        if not given:
+            raise ValueError(f"{', '.join(self._columns.values())} = None: at least one must be given")
+        for name in given:
+            values = _check.array(name, getattr(self, name), (len(strains),))
+            is_angle = name != "cohesion"
+            for k, value in enumerate(values):
+                if not (value >= 0 and (not is_angle or value < 90)):
+                    allowed = ">= 0 and < 90 [deg]" if is_angle else ">= 0 [Pa]"
+                    raise ValueError(f"{name}[{k}] = {float(value)!r}: must be {allowed}")
+            object.__setattr__(self, name, tuple(float(value) for value in values))
+
+    _columns: ClassVar[dict[str, str]] = {
+        "friction": "friction_angle_deg",
+        "dilation": "dilation_angle_deg",
+        "cohesion": "cohesion",
+    }
+
+    def _parameters(self) -> dict[str, float]:
+        """Parameters of the law by name."""
+        found = {f"table_strain_{k}": strain for k, strain in enumerate(self.strains, 1)}
+        for column, name in self._columns.items():
+            values = getattr(self, name) or (math.inf,) * len(self.strains)
+            found |= {f"table_{column}_{k}": value for k, value in enumerate(values, 1)}
         return found

@@ -160,15 +160,16 @@ class _Plastic(_Elastic):
             F or Jp has another shape or range, or is not finite.
         """
         checked = self._gradients(F)
-        return self._return_map(checked, plastic(Jp, len(checked)), 0.0, np.zeros_like(checked))
+        elastic, kept = self._return_map(checked, plastic(Jp, len(checked)), 0.0, np.zeros_like(checked))
+        return elastic, np.ascontiguousarray(kept[:, 0])
 
 
 def plastic(Jp: npt.ArrayLike, m: int) -> FloatArray:
-    """Checked plastic volume ratios, one for each of m deformation gradients."""
+    """The histories (m, 2) of m deformation gradients: checked plastic volume ratios, and no plastic strain yet."""
     if isinstance(Jp, (np.ndarray, list, tuple)) and _ndim(Jp) != 0:
         values = _check.array("Jp", Jp, (m,))
     else:
         values = np.full(m, _check.number("Jp", Jp, low=0, low_open=True))
     for row in np.flatnonzero(values <= 0)[:1]:
         raise ValueError(f"Jp[{row}] = {values[row]:g}: must be > 0")
-    return values
+    return np.stack([values, np.zeros(m)], axis=1)

@@ -33,7 +33,8 @@ class Snow(_Plastic):
     ``particles.Jp`` is J_P = det F_P, and J J_P is the whole volume ratio. Every step clamps the principal stretches of
     F_E to [1 − θ_c, 1 + θ_s]; the excess goes into F_P. Energy and stress follow `FixedCorotated` at F_E with both
     moduli times e^{ξ(1 − J_P)}: compacted snow (J_P < 1) is stiffer, torn snow softer. J_P stays within ``Jp_limits``;
-    ``clipped`` in ``Simulation.health`` counts the corrections.
+    ``clipped`` in ``Simulation.health`` counts the corrections. ``particles.plastic_strain`` is the equivalent plastic
+    shear strain √(2/3) ‖dev ε_p‖ that has accumulated.
 
     Small critical values produce powder, large ones chunks. Snow with low hardening is ductile, with high hardening
     brittle. Snow with a low E is powdery, with a high E icy. The defaults come from the paper. In 2-D (plane strain)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from mpm import _core
 from mpm.base import _check
+from mpm.materials.hardening import Strength
 from mpm.materials.inelastic import _Flowing, _Plastic
 from mpm.materials.laws import Material, _Elastic
 from mpm.materials.thermal import Thermal
@@ -28,6 +29,40 @@ def _refuse_no_friction(angle: object, cohesion: object, factor: float, words: s
     )
 
 
+class _Hardening(_Flowing, _Elastic):
+    """Base of the soils whose strength follows the plastic strain by a table."""
+
+    __slots__ = ()
+
+    hardening: Strength | None
+
+    def _check_hardening(self) -> None:
+        """Of checked parameters: the angles and the table go together."""
+        if self.hardening is not None and not isinstance(self.hardening, Strength):
+            raise _check.wrong_type(
+                "hardening", self.hardening, "an mpm.materials.hardening.Strength or None"
+            )
+        if self._varies:  # the core checks the values of particles
+            return
+        _check.number(
+            "dilation_angle_deg",
+            self._parameter("dilation_angle_deg"),
+            high=self._parameter("friction_angle_deg"),
+            unit="deg",
+        )
+        if broken := self._unfit({}, 1):
+            at = "" if self.hardening is None else f"hardening = {self.hardening!r}: "
+            raise ValueError(f"{at}{broken[1]}")
+
+    def _parameter(self, name: str) -> float:
+        if name.startswith("table_"):
+            return 0.0 if self.hardening is None else self.hardening._parameters().get(name, 0.0)
+        if name == "tension":
+            given = getattr(self, name)
+            return math.inf if given is None else float(given)
+        return Material._parameter(self, name)
+
+
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sand(_Plastic):
@@ -39,7 +74,8 @@ class Sand(_Plastic):
     back to ‖dev τ‖ <= α (d c cot φ − tr τ) (Drucker and Prager). Sliding does so at constant volume; where all stresses
     are tensile, the separation of grains removes the stresses and increases J_P. Grains that meet again have a pressure
     once J_P is back at 1, so `Jp` shows where sand is loose. `Jp` stays below 10⁶; ``clipped`` in ``Simulation.health``
-    counts the corrections.
+    counts the corrections. ``particles.plastic_strain`` is the equivalent plastic shear strain √(2/3) ‖dev ε_p‖ that
+    has accumulated, in 2-D that in the plane.
 
     In 3-D α = √(2/3) · 2 sin φ/(3 − sin φ), as in the paper: the Mohr–Coulomb criterion in triaxial compression. It is
     stronger than this criterion elsewhere: a 3-D body that flows in a plane, as between smooth plates, has the friction
@@ -90,7 +126,8 @@ class NACC(_Flowing, _Elastic):
     becomes stronger; tearing and flow at low pressure raise α, and at α >= 0 almost no strength remains.
     ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the elastic stretch out of
     plane; in 3-D it stays 1. As in the paper, the return map keeps the trace of b, not the volume of F_E, and α changes
-    after the return: the surface is one step late.
+    after the return: the surface is one step late. ``particles.plastic_strain`` is the equivalent plastic shear strain
+    √(2/3) ‖dev ε_p‖ that has accumulated.
 
     Parameters
     ----------
@@ -131,7 +168,7 @@ class NACC(_Flowing, _Elastic):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DruckerPrager(_Flowing, _Elastic):
+class DruckerPrager(_Hardening):
     """Soil that slides on a cone (Drucker and Prager), dilates as it slides, and separates at a tension.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
@@ -141,7 +178,8 @@ class DruckerPrager(_Flowing, _Elastic):
     closed. ``particles.Jp`` is the plastic volume ratio, including the gap. In 2-D (plane strain) pressure and shear
     are those of three dimensions, and ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. Unlike
     `Sand`, this law dilates, has a separate tensile strength, and includes the out-of-plane stress. `gap` and `Jp` stay
-    below 10⁶; ``clipped`` in ``Simulation.health`` counts the corrections.
+    below 10⁶; ``clipped`` in ``Simulation.health`` counts the corrections. ``particles.plastic_strain`` is the
+    equivalent plastic shear strain √(2/3) ‖dev ε_p‖ that has accumulated.
 
     M, D and k follow from the angles of friction φ and dilation ψ, the cohesion c and ``cone``, which determines where
     the cone meets the criterion of Mohr and Coulomb:
@@ -168,6 +206,9 @@ class DruckerPrager(_Flowing, _Elastic):
         σ_t [Pa], from 0 to c cot φ: the mean tension at which grains part. Default None: c cot φ.
     cone : str, optional
         ``"compression"`` (the default), ``"extension"`` or ``"plane-strain"``.
+    hardening : mpm.materials.hardening.Strength, optional
+        φ, ψ and c by a table of plastic strain, which harden or soften; default None: they stay. σ_t is then at most
+        the present c cot φ.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
@@ -187,6 +228,7 @@ class DruckerPrager(_Flowing, _Elastic):
     cohesion: float = 0.0
     tension: float | None = None
     cone: str = "compression"
+    hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -197,28 +239,25 @@ class DruckerPrager(_Flowing, _Elastic):
         Material.__post_init__(self)
         apex = math.inf
         if not self._varies:  # otherwise the core checks the values of particles
-            _check.number(
-                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
-            )
             apex = self.cohesion / math.tan(math.radians(self.friction_angle_deg))
         if self.tension is not None:
             tension = _check.number("tension", self.tension, low=0, high=apex, unit="Pa")
             object.__setattr__(self, "tension", tension)
         _check.choice("cone", self.cone, CONES)
+        self._check_hardening()
 
     def _given_parameters(self) -> list[_core.Parameter]:
         return [p for p in Material._given_parameters(self) if p["name"] not in ("tension", "cone")]
 
     def _parameter(self, name: str) -> float:
-        if name == "tension":
-            return math.inf if self.tension is None else self.tension
-        return float(CONES.index(self.cone)) if name == "cone" else Material._parameter(self, name)
+        return float(CONES.index(self.cone)) if name == "cone" else _Hardening._parameter(self, name)
 
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MohrCoulomb(_Flowing, _Elastic):
-    """Soil or rock that slides where shear on a plane exceeds its friction (Mohr and Coulomb), and dilates.
+class MohrCoulomb(_Hardening):
+    """Soil or rock that slides where shear on a plane exceeds its friction (Mohr and Coulomb), and dilates. Without
+    friction it is clay of an undrained strength (Tresca).
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
     Every step brings the principal Kirchhoff stresses τ₁ >= τ₂ >= τ₃ back to (1 + sin φ) τ₁ − (1 − sin φ) τ₃ <= 2 c cos
@@ -226,8 +265,11 @@ class MohrCoulomb(_Flowing, _Elastic):
     the gap between them; the grains have a pressure again when the gap is closed. ``particles.Jp`` is the plastic
     volume ratio, including the gap. In 2-D (plane strain) the out-of-plane stress is one of the three, and
     ``particles.Fzz`` is the out-of-plane elastic stretch; in 3-D it stays 1. `gap` and `Jp` stay below 10⁶; ``clipped``
-    in ``Simulation.health`` counts the corrections. Flow needs a singular value decomposition: `DruckerPrager` is
-    faster.
+    in ``Simulation.health`` counts the corrections. ``particles.plastic_strain`` is the equivalent plastic shear strain
+    √(2/3) ‖dev ε_p‖ that has accumulated. A cut-off limits τ₁ to σ_t by flow normal to it; grains separate where all
+    three stresses reach it. With φ = 0, τ₁ − τ₃ <= 2c, and c is the undrained strength s_u of clay, which may grow with
+    depth: ``cohesion=lambda x: 2e4 + 1.5e3 * (10 - x[:, 1])``. Flow needs a singular value decomposition:
+    `DruckerPrager` is faster.
 
     Parameters
     ----------
@@ -238,11 +280,15 @@ class MohrCoulomb(_Flowing, _Elastic):
     density : float
         Initial density [kg/m³], > 0.
     friction_angle_deg : float, optional
-        φ, > 0° and < 90°, default 35°. Without friction use `VonMises`, with √3 c as the yield stress.
+        φ, >= 0° and < 90°, default 35°. 0°: Tresca's criterion, which needs a cohesion.
     dilation_angle_deg : float, optional
         ψ, >= 0° and at most φ, default 0°: sliding keeps the volume.
     cohesion : float, optional
         c [Pa], >= 0, default 0.
+    tension : float or None, optional
+        σ_t [Pa], >= 0: the largest principal stress. Default None, or from c cot φ on: no cut-off before the apex.
+    hardening : mpm.materials.hardening.Strength, optional
+        φ, ψ and c by a table of plastic strain, which harden or soften; default None: they stay.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
 
@@ -259,15 +305,19 @@ class MohrCoulomb(_Flowing, _Elastic):
     friction_angle_deg: float = 35.0
     dilation_angle_deg: float = 0.0
     cohesion: float = 0.0
+    tension: float | None = None
+    hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        _refuse_no_friction(self.friction_angle_deg, self.cohesion, math.sqrt(3), "sqrt(3) times")
         Material.__post_init__(self)
-        if not self._varies:
-            _check.number(
-                "dilation_angle_deg", self.dilation_angle_deg, high=self.friction_angle_deg, unit="deg"
-            )
+        if self.tension is not None:
+            tension = _check.number("tension", self.tension, low=0, unit="Pa")
+            object.__setattr__(self, "tension", tension)
+        self._check_hardening()
+
+    def _given_parameters(self) -> list[_core.Parameter]:
+        return [p for p in Material._given_parameters(self) if p["name"] != "tension"]
 
 
 @_check.strict_options
@@ -283,7 +333,8 @@ class CamClay(_Flowing):
     P. The attraction a, the largest tension, holds the clay together where there is no pressure; a value far below the
     pressures of interest hardly matters. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain)
     ``particles.Fzz`` is the elastic stretch out of plane; in 3-D it stays 1. P_c stays between a/1000 and 10¹² a;
-    ``clipped`` in ``Simulation.health`` counts the corrections.
+    ``clipped`` in ``Simulation.health`` counts the corrections. ``particles.plastic_strain`` is the equivalent plastic
+    shear strain √(2/3) ‖dev ε_p‖ that has accumulated.
 
     Parameters
     ----------
@@ -341,6 +392,7 @@ class MuI(_Flowing, _Elastic):
     without resistance: ``particles.gap`` is the volume ratio of the gap between them; they have a pressure again when
     the gap is closed. ``particles.Jp`` is the plastic volume ratio. In 2-D (plane strain) ``particles.Fzz`` is the
     elastic stretch out of plane; in 3-D it stays 1. Flow does not limit the time step. The defaults are glass beads.
+    ``particles.plastic_strain`` is the equivalent plastic shear strain √(2/3) ‖dev ε_p‖ that has accumulated.
 
     Parameters
     ----------

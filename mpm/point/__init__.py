@@ -7,6 +7,8 @@ The driver runs the C code of the step: it advances F, applies the law's return 
 >>> test = mpm.point.triaxial(sand, confinement=1e4, axial_strain=0.1)
 >>> round(float(test.q[-1] / test.p[-1]), 6)  # 6 sin φ/(3 − sin φ)
 1.2
+>>> round(test.critical_state().ratio, 6)
+1.2
 
 A law may be written in Python here: an object with ``energy(F)``, which takes deformation gradients (m, 3, 3) and
 returns energies per rest volume (m,) [J/m³], or with ``stress(F)``, which returns first Piola–Kirchhoff stresses (m, 3,
@@ -21,8 +23,8 @@ returns energies per rest volume (m,) [J/m³], or with ``stress(F)``, which retu
 >>> round(float(test.axial_stress[-1] * test.J[-1]))  # E ln 1.2, with μ = 4e5 and λ = 6e5
 189614
 
-Stresses are positive in tension and in Pa; `Response.p` is positive in compression. The axes are x, y, z; the
-named tests load along x.
+``test.plot("p", "q")`` draws the path of stress. Stresses are positive in tension and in Pa; `Response.p` is positive
+in compression. The axes are x, y, z; the named tests load along x.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ from __future__ import annotations
 from mpm.point.driver import drive
 from mpm.point.fitting import Fit, fit
 from mpm.point.laboratory import creep, oedometer, relaxation, simple_shear, triaxial, uniaxial_stress
-from mpm.point.response import Response
+from mpm.point.response import CriticalState, Response
 
 __all__ = [
+    "CriticalState",
     "Fit",
     "Response",
     "creep",

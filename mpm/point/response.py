@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,19 @@ QUANTITIES = {
     "q": ("deviatoric stress q", "Pa"),
     "energy": ("energy", "J/m³"),
 }
+
+
+class CriticalState(NamedTuple):
+    """The state of soil that flows without a change of stress or volume."""
+
+    p: float
+    """Pressure [Pa]."""
+    q: float
+    """Deviatoric stress [Pa]."""
+    ratio: float
+    """q/p: M of critical state soil mechanics, 6 sin φ/(3 − sin φ) in triaxial compression."""
+    volumetric_strain: float
+    """ln J."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -127,6 +140,46 @@ class Response(_check.Strict):
     def nominal_stress(self) -> FloatArray:
         """P_xx (k,) [Pa], axial force per area at rest."""
         return self.P[:, 0, 0]
+
+    @_check.options
+    def critical_state(self, *, tolerance: float = 0.01) -> CriticalState:
+        """The critical state in which the path ends.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            By how much p and q may change over the last tenth of the shear strain, relative, and the volumetric strain
+            per shear strain; > 0 and < 1.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The tolerance is out of its range; the path has no shear, fewer than three states in its last tenth, or
+            does not end in a critical state: the message names what still changes.
+        """
+        limit = _check.number("tolerance", tolerance, low=0, low_open=True, high=1, high_open=True)
+        D = np.diff(self.F, axis=0) @ np.linalg.inv((self.F[1:] + self.F[:-1]) / 2)
+        D = (D + D.transpose(0, 2, 1)) / 2
+        D -= np.trace(D, axis1=1, axis2=2)[:, None, None] / 3 * np.eye(3)
+        path = np.concatenate([[0.0], np.cumsum(np.sqrt(2 / 3) * np.linalg.norm(D, axis=(1, 2)))])
+        late = path >= 0.9 * path[-1]
+        if not path[-1] > 0 or late.sum() < 3:
+            raise ValueError(
+                f"the last tenth of the path has {late.sum()} states: a critical state needs shear and 3 states there"
+            )
+        p, q, volume = self.p, self.q, self.volumetric_strain
+        changes = {
+            name: float(np.ptp(values[late]) / max(np.abs(values[late]).max(), np.finfo(float).tiny))
+            for name, values in (("p", p), ("q", q))
+        }
+        changes["the volumetric strain per shear strain"] = float(np.ptp(volume[late]) / np.ptp(path[late]))
+        for name, change in changes.items():
+            if not change <= limit:
+                raise ValueError(
+                    f"the path does not end in a critical state: in the last tenth of the shear strain {name} changes "
+                    f"by {change:.2g}, more than tolerance = {limit:g}; shear it more"
+                )
+        return CriticalState(float(p[-1]), float(q[-1]), float(q[-1] / p[-1]), float(volume[-1]))
 
     @_check.options
     def plot(

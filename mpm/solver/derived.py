@@ -21,6 +21,7 @@ NAMES = {
     "elastic_energy": ("elastic energy", "J"),
     "density": ("density", "kg/m³"),
     "heat": ("heat", "J"),
+    "plastic_volume_strain": ("plastic volume strain", "1"),
 }
 
 # Fields of laws that are factors of the whole volume ratio beside J, by law.
@@ -39,6 +40,13 @@ def volume_scales(there: Iterable[str]) -> list[str]:
 _TEMPERATURES = {
     field["name"] for law in registry().values() for field in law["history"] if field["heat_capacity"]
 }
+
+# Laws whose `Jp` is the volume ratio of what has flowed. That of metals is a stretch: they keep the volume.
+_FLOWED = {
+    name
+    for name, law in registry().items()
+    if {"Jp", "plastic_strain"} <= {f["name"] for f in law["history"]}
+} - {"von_mises"}
 
 # Quantities that need only fields; the others need the laws.
 _FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}}
@@ -118,9 +126,29 @@ def computable(fields: Sequence[str]) -> tuple[str, ...]:
     return tuple(n for n in NAMES if n in fields or _FROM_FIELDS.get(n, {None}) <= set(fields))
 
 
+def of_fields(fields: Sequence[str]) -> tuple[str, ...]:
+    """Those of `NAMES` that have a meaning for particles with these fields and laws."""
+    without = {
+        name
+        for name, there in (("heat", keeps_heat(fields)), ("plastic_volume_strain", "Jp" in fields))
+        if not there
+    }
+    return tuple(name for name in NAMES if name not in without)
+
+
 def keeps_heat(fields: Sequence[str]) -> bool:
     """Whether a temperature is among the fields, so that ``"heat"`` has a meaning."""
     return not _TEMPERATURES.isdisjoint(fields)
+
+
+def plastic_volume_strain(particles: Fields, materials: Sequence[Material]) -> FloatArray:
+    """ln Jp of the particles (n,), which includes gaps between grains; 0 of laws that flow at constant volume."""
+    index, result = particles["material"], np.zeros(len(particles))
+    for k, material in enumerate(materials):
+        if material._row["name"] in _FLOWED:
+            rows = np.flatnonzero(index == k)
+            result[rows] = np.log(np.asarray(particles["Jp"][rows], dtype=np.float64))
+    return result
 
 
 def heat(particles: Fields, materials: Sequence[Material]) -> FloatArray:
@@ -152,6 +180,8 @@ def compute(name: str, particles: Fields, materials: Sequence[Material]) -> Floa
         return np.asarray(particles["mass"] / (particles["volume"] * volume_ratio(particles)))
     if name == "heat":
         return heat(particles, materials)
+    if name == "plastic_volume_strain":
+        return plastic_volume_strain(particles, materials)
     state = cauchy(particles, materials)
     if name == "elastic_energy":
         return np.asarray(state.energy * particles["volume"])

@@ -154,7 +154,7 @@ class SolverBase(Run, Collides):
         fields = self.particles.fields
         if not self.materials:
             return derived.computable(fields)
-        return tuple(name for name in derived.NAMES if name != "heat" or derived.keeps_heat(fields))
+        return derived.of_fields(fields)
 
     @property
     def _units(self) -> dict[str, str]:
@@ -246,6 +246,8 @@ class SolverBase(Run, Collides):
         """An addition to the error for a known field or quantity that this solver lacks; may be empty."""
         if name == "heat":
             return "; heat is that of laws with a temperature, and this simulation has none"
+        if name == "plastic_volume_strain":
+            return "; it is that of soils and snow, and this simulation has none"
         return f"; {self._instead[name]}" if name in self._instead else ""
 
     def _cells(self) -> npt.NDArray[Any] | None:
@@ -390,16 +392,19 @@ class SolverBase(Run, Collides):
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat"}
+        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat", \
+"plastic_volume_strain", "displacement"}
             Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
             part. The kinetic energy is m v²/2, without the affine part that `totals` includes. The heat [J] is
             V ρc (T − T_initial) with the rest volume V, and 0 for particles of laws without a temperature; a
             simulation needs a law that has one (`mpm.materials.JohnsonCook`). Its sum is
-            `mpm.solver.totals.Totals.heat`.
+            `mpm.solver.totals.Totals.heat`. The plastic volume strain is ln Jp of soils and snow, gaps between grains
+            included, and 0 for laws that flow at constant volume. The displacement [m] is that since `keep_start`, with
+            periodic walls the shortest.
 
         Returns
         -------
-        ndarray, shape (n,), for the stress (n, d, d)
+        ndarray, shape (n,), for the stress (n, d, d), for the displacement (n, d)
             A new float64 array.
         """
         why = self._missing(name) if isinstance(name, str) else ""

@@ -12,6 +12,7 @@ import numpy as np
 from mpm._core import EscapeError
 from mpm.base import _check
 from mpm.base._check import FloatArray
+from mpm.materials.hardening import Strength
 
 if TYPE_CHECKING:
     from mpm.mpm.simulation import Simulation
@@ -91,7 +92,7 @@ def factor_of_safety(
     ------
     TypeError, ValueError
         An argument has the wrong type or range; no material has a strength that can be reduced; the ground fails at the
-        first factor, or is stable at the second.
+        first factor, or is stable at the second; a strength follows a table of plastic strain.
 
     References
     ----------
@@ -106,6 +107,12 @@ def factor_of_safety(
     sim = build()
     if not (hasattr(sim, "particles") and hasattr(sim, "set") and hasattr(sim, "materials")):
         raise _check.wrong_type("what build() returned", sim, "an mpm.Simulation")
+    for material in sim.materials:
+        if isinstance(getattr(material, "hardening", None), Strength):
+            raise ValueError(
+                f"{type(material).__name__} has hardening={_check.shown(material.hardening)}: the factor would not "
+                "reduce the strength of its table; must be None, with the peak or the residual strength"
+            )
     length = (
         _duration(sim)
         if duration is None

@@ -14,7 +14,7 @@
 
 #include "materials/general_laws.c" /* the laws that are compiled out of line */
 
-enum { TILES = 3000, KEPT = 3 };
+enum { TILES = 3000, KEPT = 4 };
 static const double DT = 1e-3;
 
 /* A law with a mapped tangent that is missing here fails the test. `history` has the ranges of its first components. */
@@ -48,8 +48,18 @@ static const struct example {
      {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, true, false, true},
     {MPM_MU_I, 0.05, {1e6, 0.3, 0.38, 0.64, 0.28, 0.01, 1500},
      {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, false, true, true},
-    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.3, 35, 8, 3e3}, {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, false, true, true},
-    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.2, 20, 20, 1e4}, {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, true, true, true},
+    {MPM_DRUCKER_PRAGER, 0.05, {1e6, 0.3, 35, 8, 3e3, INFINITY, 0, 0.02, 40, 10, INFINITY, 0.08, 30, 0, 1e3},
+     {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}, {0, 0.1}}, false, true, true}, /* a table */
+    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.3, 35, 8, 3e3, INFINITY},
+     {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, false, true, true},
+    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.2, 20, 20, 1e4, INFINITY},
+     {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}}, true, true, true},
+    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.2, 20, 20, 1e4, 5e3}, {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}},
+     true, true, true}, /* a cut-off */
+    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.3, 0, 0, 1e4, INFINITY}, {{0.97, 1.03}, {0.99, 1.01}, {1, 1}},
+     true, false, true}, /* Tresca */
+    {MPM_MOHR_COULOMB, 0.05, {1e6, 0.3, 35, 8, 3e3, 2e3, 0.02, 40, 10, INFINITY, 0.08, 30, 0, 1e3},
+     {{0.97, 1.03}, {0.99, 1.01}, {1, 1.03}, {0, 0.1}}, false, true, true}, /* a table */
     {MPM_NACC, 0.1, {1e6, 0.3, 45, 0.5, 0.8, 0}, {{0.97, 1.03}, {0.97, 1.03}, {-0.15, -0.02}}, false, true, true},
     {MPM_CAM_CLAY, 0.1, {4e5, 0.05, 0.15, 1.2, 5e4, 2e4},
      {{0.97, 1.03}, {0.97, 1.03}, {1e4, 2e5}}, false, false, false},

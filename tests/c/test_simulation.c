@@ -70,7 +70,7 @@ static mpm_material material_of(int law)
     case MPM_DRUCKER_PRAGER:
         return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30, INFINITY, 0}};
     case MPM_MOHR_COULOMB:
-        return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30}};
+        return (mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30, INFINITY}};
     case MPM_CAM_CLAY:
         return (mpm_material){.law = law, .values = {4e3, 0.3, 0.6, 1.2, 2.5e3, 200}};
     case MPM_MU_I:
