@@ -1,6 +1,8 @@
-"""Scenes of soils: clay under a punch, and sand that runs through an orifice."""
+"""Scenes of soils: clay under a punch, sand that runs through an orifice, a wall that gives way, a cut in soft clay."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -114,4 +116,127 @@ def sand_hourglass(
     scene.add_collider(~(chamber | room), friction=friction, name="glass")
     sand = materials.MuI(E=E, nu=nu, density=density, mu_1=mu_1, mu_2=mu_2)
     scene.add(chamber & shapes.Box((0, neck), (0.6, 0.93)), sand, name="sand")
+    return scene
+
+
+@listed(
+    "a retaining wall gives way, and a wedge of the fill behind it slides down (2-D)",
+    duration=2.0,
+    fps=40.0,
+    numerics={"dx": 1 / 10},
+    color="plastic_strain",
+    limits=(0.0, 0.4),
+)
+def retaining_wall(
+    *,
+    E: float = 2e7,
+    nu: float = 0.3,
+    density: float = 1700.0,
+    friction_angle_deg: float = 35.0,
+    cohesion: float = 500.0,
+    friction: float = 0.3,
+    travel: float = 0.4,
+    gravity: float = 9.81,
+) -> Scene:
+    """A wall, 4 m high, moves away from the sand that it retains, which is at rest at first (K0 = 1 − sin φ).
+
+    The sand follows on a wedge. Its band of sliding rises from the foot of the wall at an angle between 45°, since this
+    sand does not dilate, and Coulomb's 45° + φ/2. Dense sand loses 4° of friction as it shears. ``sim.force("wall")``
+    is the force of the wall on the sand [N per metre of length]: it falls from the earth pressure at rest to the active
+    one.
+
+    Parameters
+    ----------
+    E, nu, density, friction_angle_deg, cohesion
+        As in `mpm.materials.MohrCoulomb` [Pa], [1], [kg/m³], [degrees], [Pa].
+    friction : float
+        Of the wall.
+    travel : float
+        How far the wall moves [m], > 0 and <= 0.6.
+    gravity : float
+        [m/s²], downwards.
+    """
+    moved = _check.number("travel", travel, low=0, low_open=True, high=0.6, unit="m")
+    phi = _check.number(
+        "friction_angle_deg", friction_angle_deg, low=0, low_open=True, high=90, high_open=True, unit="deg"
+    )
+    scene = Scene(
+        (0, 0), (10, 5), gravity=(0, -gravity), walls={"x": "slip", "y-": "sticky", "y+": "separate"}
+    )
+    fill = materials.MohrCoulomb(
+        E=E,
+        nu=nu,
+        density=density,
+        friction_angle_deg=friction_angle_deg,
+        cohesion=cohesion,
+        hardening=materials.hardening.Strength(strains=(0.1,), friction_angle_deg=(max(phi - 4, 0.5 * phi),)),
+    )
+    scene.add(shapes.Box((2, 0), (10, 4)), fill, name="fill")
+    path = motion.Keyframes([0, 0.1, 1.5], [(0, 0), (0, 0), (-moved, 0)])
+    scene.add_collider(
+        shapes.Box((1.2, 0), (2, 4.6)),
+        contact="separate",
+        friction=friction,
+        motion=path,
+        name="wall",
+    )
+    if gravity:
+        scene.lithostatic(1 - np.sin(np.radians(phi)))
+    return scene
+
+
+@listed(
+    "a cut in sensitive clay fails and the clay flows out, because its strength falls with strain (2-D)",
+    duration=3.0,
+    fps=20.0,
+    numerics={"dx": 1 / 4},
+    color="plastic_strain",
+    limits=(0.0, 2.0),
+)
+def quick_clay(
+    *,
+    E: float = 4e6,
+    nu: float = 0.45,
+    density: float = 1800.0,
+    strength: float = 14e3,
+    strength_per_depth: float = 1e3,
+    sensitivity: float = 8.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A cut, 6 m high, in clay whose undrained strength grows with depth and falls as the clay is remoulded.
+
+    The cut is steeper than the clay can bear. The slide frees the clay behind it, which follows.
+
+    Parameters
+    ----------
+    E, nu, density
+        As in `mpm.materials.MohrCoulomb` [Pa], [1], [kg/m³].
+    strength, strength_per_depth : float
+        Undrained strength at the top [Pa], and its growth per depth [Pa/m].
+    sensitivity : float
+        Strength at the top over that of remoulded clay, > 1.
+    gravity : float
+        [m/s²], downwards.
+    """
+    ratio = _check.number("sensitivity", sensitivity, low=1, low_open=True)
+    top = _check.number("strength", strength, low=0, low_open=True, unit="Pa")
+    growth = _check.number("strength_per_depth", strength_per_depth, low=0, unit="Pa/m")
+    scene = Scene(
+        (0, 0), (32, 9), gravity=(0, -gravity), walls={"x": "slip", "y-": "sticky", "y+": "separate"}
+    )
+
+    def undrained(x: Any) -> Any:
+        return top + growth * (8 - x[:, 1])
+
+    varies: Any = undrained
+    clay = materials.MohrCoulomb(
+        E=E,
+        nu=nu,
+        density=density,
+        friction_angle_deg=0,
+        cohesion=varies,
+        hardening=materials.hardening.Strength(strains=(0.05, 0.5), cohesion=(0.8 * top, top / ratio)),
+    )
+    corners = [(0, 0), (32, 0), (32, 2), (18, 2), (15, 8), (0, 8)]
+    scene.add(shapes.Polygon(corners), clay, name="clay")
     return scene
