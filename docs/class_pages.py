@@ -311,6 +311,7 @@ OPTIONS = {
         "c_damping",
         "f_bar",
         "artificial_viscosity",
+        "density_correction",
     ),
     "Time": (
         *("dt", "max_dt", "allow_unstable", "integrator", "beta", "tolerance", "max_iterations"),

@@ -44,7 +44,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 # The order of the page: physics by physics, easy scenes first.
 GROUPS = {
-    "Fluids": ("dam-break", "hydrostatic", "taylor-green", "drum", "hourglass", "honey"),
+    "Fluids": (
+        *(
+            "dam-break",
+            "tank",
+            "jet",
+            "two-liquids",
+            "hydrostatic",
+            "taylor-green",
+            "drum",
+            "hourglass",
+            "honey",
+        ),
+    ),
     "Snow": (
         *("snow-wedge", "snow-wedge-3d", "snowball", "snow-box", "snow-ring", "snow-triangle"),
         *("snow-parameters", "snow-plow"),

@@ -322,10 +322,12 @@ class Colliders:
 class Core:
     """The base of what computes for the solvers: a run of a method, with its rows. Made by the types of methods."""
 
-    def add_material(self, law: Any, parameters: Sequence[float], varying: Sequence[int] = ()) -> int:
+    def add_material(
+        self, law: Any, parameters: Sequence[float], varying: Sequence[int] = (), density: float = 0.0
+    ) -> int:
         """Registers a material (a law with parameters); the index counts from 0. The last parameter of every law
-        is not the density: mass comes with the particles. Parameters of the ascending indices `varying` are fields of
-        their names."""
+        is not the density: mass comes with the particles, and `density` tells only which masses tell volumes; 0:
+        unknown. Parameters of the ascending indices `varying` are fields of their names."""
     def add_collider(
         self,
         name: str,

@@ -35,6 +35,7 @@ SCALE = {
     "incline": 0.5,
     "jelly": 0.5,
     "jelly-stack": 0.5,
+    "jet": 0.5,
     "mudslide": 0.5,
     "newtons-cradle": 0.5,
     "quench": 0.5,
@@ -60,9 +61,11 @@ SCALE = {
     "squeeze": 0.5,
     "stiff-disk": 0.5,
     "stiff-drop": 0.5,
+    "tank": 0.5,
     "taylor-bar": 0.5,
     "taylor-green": 0.5,
     "twisted-bar": 0.5,
+    "two-liquids": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())

@@ -228,6 +228,8 @@ typedef struct mpm_material {
                                   * simulation registers the material */
     bool has_moduli;             /* its tangent is that of x_moduli; set likewise */
     bool dissipates;             /* sweeps keep what it dissipates; set likewise */
+    bool has_volumes;            /* the mass of its particles does not tell their volume (mpm/kernels/fill.c); set when
+                                  * they are added */
     int dissipation[2];          /* columns of MPM_DISSIPATION_PLASTIC and MPM_DISSIPATION_VISCOUS */
 } mpm_material;
 

@@ -92,6 +92,12 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     case MPM_PASS_MEANS:
         kernels->means_block(pass->grid, pass->field, b);
         break;
+    case MPM_PASS_VOLUMES:
+        kernels->volumes_block(pass->stage, b);
+        break;
+    case MPM_PASS_FILL:
+        kernels->fill_block(pass->stage, b);
+        break;
     case MPM_PASS_VECTORS:
         kernels->nodes_block(pass->vectors, b);
         break;
@@ -121,6 +127,8 @@ static void join_blocks(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
 {
     if (pass->kind == MPM_PASS_GRID)
         kernels->grid_place(pass->stage, i);
+    else if (pass->kind == MPM_PASS_VOLUMES)
+        kernels->volumes_fold(pass->stage, i);
     else if (pass->kind == MPM_PASS_MEANS)
         kernels->means_fold(pass->grid, pass->field, i);
     else if (pass->kind == MPM_PASS_HEAT)

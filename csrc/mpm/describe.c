@@ -24,6 +24,7 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
     const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
     const bool holds = simulation->run.loads.count > 0;
+    const bool fills = simulation->has_fluid && scheme->density_correction > 0;
     return 0 MPM_GRID_FIELDS(BIT);
 #undef BIT
 }
@@ -72,6 +73,7 @@ mpm_sweep mpm_describe_sweep(const mpm_simulation *simulation)
         .measures = simulation->reports.measures,
         .rigid_sums = simulation->reports.rigid_sums,
         .rigid = simulation->rigid,
+        .fluid_volume = simulation->fluid_volume,
     };
     memcpy(sweep.on_leave, simulation->settings.on_leave, sizeof sweep.on_leave);
     memcpy(sweep.cells, simulation->boundary.cells, sizeof sweep.cells);

@@ -83,6 +83,7 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] = *thermal;
     simulation->heat.expands |= thermal->expansion > 0;
+    simulation->materials[material].has_volumes |= thermal->expansion > 0; /* masses do not tell them */
     simulation->heat.heats |= thermal->heating > 0;
     return MPM_OK;
 }
@@ -168,7 +169,7 @@ static double diffusivity(const mpm_simulation *simulation)
     return most;
 }
 
-static mpm_heat_arguments arguments_of(const mpm_simulation *simulation, double dt)
+mpm_heat_arguments mpm_heat_arguments_of(const mpm_simulation *simulation, double dt)
 {
     return (mpm_heat_arguments){
         .materials = simulation->heat.materials,
@@ -225,7 +226,7 @@ void mpm_heat_end(mpm_simulation *simulation)
 /* Calls `sweep` of the kernels. */
 static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, double dt)
 {
-    mpm_heat_arguments arguments = arguments_of(simulation, dt);
+    mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, dt);
     arguments.sweep = which;
     return mpm_sweeps_heat(simulation, &arguments);
 }

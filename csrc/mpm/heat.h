@@ -18,6 +18,9 @@ mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const
 /* The temperature of new particles of a material, among their initial values. */
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS]);
 
+/* The arguments of sweeps. Not where `settings.heat` is false. */
+mpm_heat_arguments mpm_heat_arguments_of(const mpm_simulation *simulation, double dt);
+
 /* The longest step that conducts within a number of sub-steps for which a run need not wait [s]; infinite without
  * conduction. */
 double mpm_heat_bound(const mpm_simulation *simulation);

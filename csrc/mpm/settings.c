@@ -48,6 +48,8 @@ static const mpm_option rows[] = {
     {"damping", MPM_OPTION_NUMBER, AT(damping), .range = MPM_FROM(0, 1e90)},
     {"local_damping", MPM_OPTION_NUMBER, AT(scheme.local_damping), .range = MPM_FROM(0, 0.95)},
     {"heat", MPM_OPTION_FLAG, AT(heat)},
+    /* About 2 is usual; from 4 on, water of one particle per cell gains energy. */
+    {"density_correction", MPM_OPTION_NUMBER, AT(scheme.density_correction), .range = MPM_FROM(0, 10)},
     {0},
 };
 
@@ -74,8 +76,8 @@ bool mpm_settings_absorb(const mpm_settings *settings)
     return any;
 }
 
-/* Implicit steps know neither F-bar nor the artificial viscosity, nor contact between bodies, nor damping; nor do they
- * keep what laws dissipate. */
+/* Implicit steps know neither F-bar nor the artificial viscosity, nor contact between bodies, nor damping, nor the
+ * correction of densities; nor do they keep what laws dissipate. */
 static const char *solve_flaw(const mpm_settings *settings)
 {
     if (settings->integrator == MPM_EXPLICIT || (settings->integrator == MPM_SEMI_IMPLICIT && settings->beta == 0))
@@ -87,6 +89,7 @@ static const char *solve_flaw(const mpm_settings *settings)
            : settings->damping > 0                    ? "damping"
            : settings->scheme.local_damping > 0       ? "local_damping"
            : mpm_settings_absorb(settings)            ? "walls"
+           : settings->scheme.density_correction > 0  ? "density_correction"
                                                       : NULL;
 }
 

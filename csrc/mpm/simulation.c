@@ -23,6 +23,7 @@
 #include "mpm/timestep.h"
 #include "mpm/totals.h"
 #include "mpm/views.h"
+#include "mpm/volumes.h"
 #include "run/alter.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
@@ -213,6 +214,10 @@ static mpm_status add_material(void *self, const mpm_material *material)
     set_columns(simulation, &added);
     simulation->particles.has_F |= law->strain == MPM_KEEPS_F;
     simulation->has_kink |= law->kinked;
+    simulation->has_fluid |= law->strain == MPM_KEEPS_J;
+    const double density = material->values[law->parameters - 1];
+    if (law->strain == MPM_KEEPS_J && simulation->fluid_volume == 0 && density > 0)
+        simulation->fluid_volume = 1 / density;
     simulation->lacks_energy |= tangent == MPM_LAW_MAPPED;
     simulation->has_moduli |= added.has_moduli;
     simulation->layer[simulation->material_count] = 0;
@@ -436,6 +441,8 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
         return status;
     for (ptrdiff_t i = 0; i < count; i++)
         simulation->waiting.lacks_volumes |= volume[i] == 0;
+    for (ptrdiff_t i = 0; i < count; i++)
+        mpm_volumes_note(simulation, volume[i], mass[i], material);
     status = mpm_arrivals_reserve(simulation, count + left);
     if (!status)
         status = mpm_arrivals_insert(simulation, &insertion);

@@ -10,6 +10,7 @@
 #include "mpm/describe.h"
 #include "mpm/memory/block_map.h"
 #include "mpm/state.h"
+#include "mpm/volumes.h"
 
 /* ---- the clock -------------------------------------------------------------------------------------------------- */
 
@@ -598,6 +599,7 @@ static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const 
     mpm_grid_clear(&simulation->grid, device);
     simulation->particles = parts.particles;
     simulation->grid = parts.grid;
+    mpm_volumes_note_all(simulation);
     restore_rows(simulation, snapshot);
     restore_clock(simulation, snapshot);
     if (parts.drift > simulation->drift + ROUNDING) { /* no run leaves such a state */

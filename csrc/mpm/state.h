@@ -111,6 +111,8 @@ struct mpm_simulation {
     bool has_rigid;      /* a material is rigid */
     bool has_kink;       /* the stress of a material has a kink */
     bool damps;          /* there is damping, or an absorbing wall */
+    bool has_fluid;      /* a material keeps J alone */
+    double fluid_volume; /* per mass of the first fluid of which that is known [m3/kg]; 0: there is none */
     mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
     struct rigid_form *forms; /* per material */
     size_t rigid_capacity, form_capacity;

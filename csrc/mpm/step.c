@@ -84,9 +84,10 @@ static mpm_status check(mpm_simulation *simulation, double dt, mpm_reason *reaso
     return MPM_OK;
 }
 
-/* What may still fail: conduction, and a binning before the gather. */
+/* How full nodes are, and what may still fail: conduction, and a binning before the gather, which keeps no copies. */
 static mpm_status prepare_gather(mpm_simulation *simulation, const mpm_step *step, mpm_reason *reason)
 {
+    mpm_sweeps_fill(simulation);
     mpm_status status = mpm_heat_conduct(simulation, step, reason);
     if (status || *reason != MPM_NO_REASON)
         return status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mpm/describe.h"
+#include "mpm/heat.h"
 #include "mpm/state.h"
 
 static void free_reports(struct reports *reports, mpm_device *device)
@@ -129,8 +130,10 @@ static void sweep_over(mpm_simulation *simulation, const mpm_particles *particle
     mpm_backend *backend = simulation->backend;
     mpm_sweep sweep = mpm_describe_sweep(simulation);
     sweep.particles = particles;
-    if (operation == MPM_G2P || operation == MPM_G2P2G)
+    if (operation == MPM_G2P || operation == MPM_G2P2G) {
         sweep.volume_change = simulation->grid.field[MPM_GRID_VOLUME_CHANGE]; /* NULL without F-bar */
+        sweep.fill = simulation->grid.field[MPM_GRID_FILL]; /* NULL without the correction */
+    }
     const double start = mpm_clock_seconds();
     backend->sweep(backend, &sweep, operation, &arguments);
     mpm_run_spend(&simulation->run, MPM_PHASE_SWEEPS, start);
@@ -418,6 +421,26 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
     }
     *report = mpm_sweeps_sum_reports(simulation);
     report->approach = approach;
+}
+
+void mpm_sweeps_fill(mpm_simulation *simulation)
+{
+    if (!simulation->grid.field[MPM_GRID_FILL])
+        return;
+    mpm_grid_pass described = mpm_sweeps_describe_grid(simulation, MPM_GRID_STEP, 0);
+    for (size_t m = 0; m < simulation->material_count; m++)
+        described.has_volumes |= simulation->materials[m].has_volumes;
+    described.fluid_volume = simulation->fluid_volume;
+    mpm_arguments arguments = {0};
+    if (simulation->heat.expands)
+        arguments.heat = mpm_heat_arguments_of(simulation, 0);
+    if (described.has_volumes)
+        sweep(simulation, MPM_VOLUME, arguments);
+    const mpm_pass volumes = {.kind = MPM_PASS_VOLUMES, .joins = true, .grid = &simulation->grid,
+                              .stage = &described};
+    const mpm_pass fill = {.kind = MPM_PASS_FILL, .grid = &simulation->grid, .stage = &described};
+    mpm_sweeps_pass(simulation, &volumes);
+    mpm_sweeps_pass(simulation, &fill);
 }
 
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt)

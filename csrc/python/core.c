@@ -89,10 +89,13 @@ static int dim_of(const mpm_python_core *core)
 static PyObject *add_material(PyObject *self, PyObject *args)
 {
     PyObject *law, *parameters, *varying = NULL;
+    double density = 0;
     mpm_material material;
-    if (!PyArg_ParseTuple(args, "OO|O", &law, &parameters, &varying) ||
+    if (!PyArg_ParseTuple(args, "OO|Od", &law, &parameters, &varying, &density) ||
         mpm_python_get_material(law, parameters, varying, &material))
         return NULL;
+    if (density > 0 && material.law != MPM_USER)
+        material.values[mpm_material_law(&material)->parameters - 1] = density;
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
@@ -572,7 +575,7 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=()) -> index"},
+    {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=(), density=0) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, restitution, nodes, numbers, reference, motion, vector, frequency, keys)"},
     {"set_gravity", set_gravity, METH_O, "set_gravity((3,)): between runs; the state stays as it is"},

@@ -22,7 +22,7 @@ from mpm.gallery.breaking import glass_drop, three_point_bending
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, hammer_blow, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
-from mpm.gallery.fluids import dam_break, hydrostatic, taylor_green
+from mpm.gallery.fluids import dam_break, hydrostatic, jet, tank, taylor_green, two_liquids
 from mpm.gallery.rigid import bowling, crate_on_snow, dominoes, dzhanibekov, spinning_top
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import (
@@ -71,6 +71,7 @@ __all__ = [
     "incline",
     "jelly",
     "jelly_stack",
+    "jet",
     "mudslide",
     "names",
     "newtons_cradle",
@@ -95,10 +96,12 @@ __all__ = [
     "squeeze",
     "stiff_disk",
     "stiff_drop",
+    "tank",
     "taylor_bar",
     "taylor_green",
     "three_point_bending",
     "twisted_bar",
+    "two_liquids",
 ]
 
 _BY_NAME = dict(sorted(LISTED.items()))

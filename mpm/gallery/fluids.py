@@ -119,6 +119,103 @@ def taylor_green(*, density: float = 1000.0, speed: float = 1.0, reynolds: float
     return scene
 
 
+@listed(
+    "a column of water collapses in a closed tank and comes to rest (2-D)",
+    duration=6.0,
+    fps=30.0,
+    numerics={"dx": 1 / 40},
+    limits=(0.0, 3.0),
+)
+def tank(*, density: float = 1000.0, viscosity: float = 2.0, gravity: float = 9.81) -> Scene:
+    """A column of water collapses in a closed tank, 1 m wide and 1.2 m high, splashes, and comes to rest 0.18 m deep.
+
+    Parameters
+    ----------
+    density : float
+        [kg/m³].
+    viscosity : float
+        [Pa s].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    scene = Scene((0, 0), (1, 1.2), gravity=(0, -g))
+    fluid = _water(density, np.sqrt(2 * g * 0.6), viscosity)
+    scene.add(shapes.Box((0, 0), (0.3, 0.6)), fluid, name="water")
+    return scene
+
+
+@listed(
+    "a jet of water fills a tank (2-D)",
+    duration=2.0,
+    fps=40.0,
+    numerics={"dx": 1 / 40},
+    limits=(0.0, 3.0),
+)
+def jet(
+    *, density: float = 1000.0, viscosity: float = 2.0, speed: float = 2.0, gravity: float = 9.81
+) -> Scene:
+    """A jet fills a tank, 1 m wide and 1 m high, in which water is 0.1 m deep. The jet brings 0.1 m² in 1 s.
+
+    Parameters
+    ----------
+    density : float
+        [kg/m³].
+    viscosity : float
+        [Pa s].
+    speed : float
+        Of the jet [m/s].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    u = _check.number("speed", speed, low=0, low_open=True, unit="m/s")
+    scene = Scene((0, 0), (1, 1), gravity=(0, -g), walls="separate")
+    fluid = _water(density, np.hypot(u, np.sqrt(2 * g)), viscosity)
+    scene.add(shapes.Box((0, 0), (1, 0.1)), fluid, name="pool")
+    scene.add_emitter(
+        shapes.Box((0.1, 0.6), (0.2, 0.65)),
+        fluid,
+        velocity=(u, 0),
+        rate=0.05 * u,
+        until=0.1 / (0.05 * u),
+        name="jet",
+    )
+    return scene
+
+
+@listed(
+    "columns of oil and water collapse and mix; the oil rises (2-D)",
+    duration=4.0,
+    fps=30.0,
+    numerics={"dx": 1 / 40},
+    color="material",
+)
+def two_liquids(
+    *, density: float = 1000.0, ratio: float = 0.5, viscosity: float = 2.0, gravity: float = 9.81
+) -> Scene:
+    """Columns of oil and of water collapse at both ends of a tank, 1 m wide, and mix; the oil rises to the top.
+
+    Parameters
+    ----------
+    density : float
+        Of the water [kg/m³].
+    ratio : float
+        Density of the oil over that of the water.
+    viscosity : float
+        Of both [Pa s].
+    gravity : float
+        [m/s²], downwards.
+    """
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    fastest = float(np.sqrt(2 * g * 0.45))
+    scene = Scene((0, 0), (1, 0.8), gravity=(0, -g))
+    scene.add(shapes.Box((0.8, 0), (1, 0.45)), _water(density, fastest, viscosity), name="water")
+    share = _check.number("ratio", ratio, low=0, low_open=True)
+    scene.add(shapes.Box((0, 0), (0.2, 0.45)), _water(share * density, fastest, viscosity), name="oil")
+    return scene
+
+
 def _water(density: float, fastest: float, viscosity: float) -> materials.Fluid:
     """A fluid whose density varies by 1 % at a speed [m/s]."""
     rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")

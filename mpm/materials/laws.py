@@ -168,6 +168,14 @@ class Material(_check.Strict):
         values = tuple(math.nan if name in varies else self._parameter(name) for name in names)
         return self._core_law, values, self._varying
 
+    @property
+    def _one_density(self) -> float:
+        """The density, 0 where it varies."""
+        if not isinstance(self.density, Varying):
+            return self.density
+        given = self.density.given
+        return float(given[0]) if isinstance(given, np.ndarray) and (given == given[0]).all() else 0.0
+
     def _sampled(self, x: FloatArray, body: str, dtype: str, row: str = "particle") -> dict[str, FloatArray]:
         """The values (n,) of all that varies, of the particles of a body (or what else a `row` is) at x (n, d), as
         `dtype` holds them."""

@@ -82,6 +82,14 @@ ARTIFICIAL_VISCOSITY = (
     "J. Appl. Phys. 21 (1950) 232-237. doi:10.1063/1.1699639",
 )
 
+DENSITY_CORRECTION = (
+    (
+        "loss of volume in particle-in-cell methods",
+        "Kugelstadt, Longva, Thuerey, Bender: Implicit density projection for volume conserving liquids. "
+        "IEEE Trans. Vis. Comput. Graph. 27 (2021) 2385-2395. doi:10.1109/TVCG.2019.2947437",
+    ),
+)
+
 _STEPS = {
     "semi-implicit": SNOW,
     "implicit-euler": (

@@ -233,6 +233,7 @@ class _Search:
             dissipation=False,
             damping=0.0,
             local_damping=0.0,
+            density_correction=0.0,
             integrator="implicit-euler",
             beta=1.0,
             tolerance=max(SOLVED * self.tolerance, 1e-10),

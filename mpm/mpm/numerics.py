@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -70,6 +70,21 @@ def _viscosity(row: Row, value: object, others: Mapping[str, Any]) -> tuple[floa
             f"artificial_viscosity = ({linear:g}, {quadratic:g}): both coefficients must be in [0, {most:g}]"
         )
     return linear, quadratic
+
+
+DENSITY_CORRECTION = 2.0  # the default where there is a fluid
+
+
+def has_fluid(materials: Iterable[Material]) -> bool:
+    """Does one of the materials keep J alone?"""
+    return any(material._row["strain"] == "J" for material in materials)
+
+
+def _correction(row: Row, value: object, others: Mapping[str, Any]) -> float:
+    if value is None:
+        used = others["integrator"] == "explicit" and has_fluid(others["scene"]._filling)
+        return DENSITY_CORRECTION if used else 0.0
+    return float(CORE.number("density_correction")(row, value, others))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,6 +180,15 @@ class Numerics(Leaving):
         left_out="explicit",
         cites=lambda chosen: citations.INTEGRATOR[chosen.integrator] * chosen.is_implicit,
     )
+    density_correction: float = option(
+        None,
+        _correction,
+        meaning="rate at which J of fluids follows the density of the grid, over the shear rate",
+        users=("integrator", ("explicit",)),
+        left_out=0.0,
+        cites=lambda chosen: citations.DENSITY_CORRECTION * bool(chosen.density_correction),
+        deformable=True,
+    )
     beta: float = option(
         Unset(1.0), _beta, meaning="factor of the linear model", users=("integrator", ("semi-implicit",))
     )
@@ -243,6 +267,12 @@ class Numerics(Leaving):
                 stacklevel=_check.levels_to_caller(),
             )
         return chosen
+
+    @classmethod
+    def restored(cls, scene: Scene, entries: Mapping[str, Any]) -> Self:
+        """As of the base. Descriptions leave the correction of densities out where there is none, as older versions
+        did."""
+        return super().restored(scene, {"density_correction": 0.0, **entries})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -330,6 +360,8 @@ class Numerics(Leaving):
         if self.f_update != "linear":
             used.append({"cayley": "Cayley update of F", "trace": "J by the trace"}[self.f_update])
         used += ["F-bar"] * self.f_bar
+        if self.density_correction:
+            used.append(f"density of fluids corrected at {self.density_correction:g} of the shear rate")
         if any(self.artificial_viscosity):
             used.append("artificial viscosity {:g}, {:g}".format(*self.artificial_viscosity))
         if self.damping:
@@ -357,7 +389,7 @@ OF_SOLVES = ("tolerance", "max_iterations", "preconditioner", "projection")  # o
 
 def unused_by_bodies(scene: Scene) -> tuple[str, ...]:
     """The options that only bodies which deform use, if all bodies of the scene are rigid."""
-    if not all(body.material._row["rigid"] for body in scene.bodies):
+    if not all(material._row["rigid"] for material in scene._filling):
         return ()
     return tuple(name for name, row in rows(Numerics).items() if row.deformable)
 
@@ -370,11 +402,27 @@ def refuse_rigid_at_dashpots(scene: Scene) -> None:
 def refuse_unused(scene: Scene, chosen: Numerics, arguments: Mapping[str, Any]) -> None:
     """Raise ValueError for options that are set, but that no body of the scene uses."""
     for name in unused_by_bodies(scene):
-        if rows(Numerics)[name].is_set(arguments[name], vars(chosen)):
+        if rows(Numerics)[name].is_set(arguments[name], vars(chosen) | {"scene": scene}):
             raise ValueError(
                 f"{name} = {_check.shown(arguments[name])}: all bodies of the scene are Rigid, which do not use it; "
                 "leave it out"
             )
+    if chosen.density_correction and not has_fluid(scene._filling):
+        raise ValueError(
+            f"density_correction = {chosen.density_correction:g}: no material of the scene is a Fluid, and no other "
+            "law uses it; leave it out"
+        )
+
+
+def warn_of_f_bar(scene: Scene, chosen: Numerics) -> None:
+    """Warn of F-bar beside a fluid."""
+    if chosen.f_bar and has_fluid(scene._filling):
+        warnings.warn(
+            "f_bar = True: F-bar creates volume where a Fluid splashes; it is for solids that hardly change their "
+            "volume. Leave it out: density_correction keeps the volume of fluids",
+            UserWarning,
+            stacklevel=_check.levels_to_caller(),
+        )
 
 
 def new_core(
@@ -391,6 +439,8 @@ def new_core(
         "contact": scene._touches,
         "heat": heat.conducts(scene),
     }
+    if chosen.integrator == "explicit" and not has_fluid(scene._filling):
+        arguments["density_correction"] = DENSITY_CORRECTION  # of fluids that are added later
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()
     core = _core.Simulation(**arguments)
@@ -404,7 +454,7 @@ def new_core(
 
 def add_material(core: _core.Simulation, material: Material, layer: int, chosen: Numerics) -> int:
     """Register a material of a layer with the core."""
-    index = core.add_material(*resolved(chosen, material)._core_arguments)
+    index = core.add_material(*resolved(chosen, material)._core_arguments, material._one_density)
     if layer:
         core.set_layer(index, layer)
     if (thermal := material.thermal) is not None:

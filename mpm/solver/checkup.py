@@ -35,6 +35,8 @@ LOCKING = 0.45  # Poisson's ratio: without F-bar, bodies are too stiff beyond it
 PRESSED = 0.7  # of the distance of particles: nearer ones of two bodies overlap
 TOUCHING = 0.1  # cells: the error of the gap between bodies
 MOST_PAIRS = 20_000_000  # of particles that are compared
+LOST_VOLUME = 0.05  # of fluids: the volume that their particles take is another one than that of J
+FLUID_PARTICLES = 4  # per cell: fluids keep their volume less well below
 EDGE = 0.9  # of the bound of the time step
 KINKED_EDGE = 0.5  # the same where the stress of a law has a kink
 LIMITS = {  # what a limit of the time step means, where its name does not say it
@@ -82,7 +84,9 @@ def doctor(sim: SolverBase) -> Report:
         finite elements: their compression, and volumes of meshes that differ from those of the shapes by more than
         5 %); the time step against its bound; colliders that are thin, fast, or close a narrow gap; fast particles;
         the load against the stiffness. With `mpm.Simulation` also solids that hardly change their volume, ν >= 0.45,
-        without F-bar, and bodies that are in touch or pressed into each other, where they may part (`mpm.Contact`).
+        without F-bar; bodies that are in touch or pressed into each other, where they may part (`mpm.Contact`); and of
+        fluids, the volume that their particles take against the one that J tells, and fewer than four particles per
+        cell.
 
     Raises
     ------
@@ -351,6 +355,7 @@ class GridLooks(Looks):
         yield from self.locking()
         yield from self.touching()
         yield from self.needless()
+        yield from self.fluids()
 
     def needless(self) -> Iterator[Finding]:
         """Fluids whose sound is so fast that a run has many explicit steps, which stop the flow."""
@@ -419,6 +424,28 @@ class GridLooks(Looks):
                 yield Finding(
                     "limit load", True, f"{words}: {loads}; with 4 cells f_bar=True bears 11 % too little"
                 )
+
+    def fluids(self) -> Iterator[Finding]:
+        """Of fluids: the volume that their particles take against the one that J tells, and particles per cell."""
+        sim, few = self.sim, self.sim._numerics.particles_per_cell < FLUID_PARTICLES
+        rows = sim._fluid_rows(sim.particles)
+        if not rows.any():
+            return
+        mass = np.asarray(sim.particles.mass, dtype=np.float64)[rows]
+        found = np.average((sim.compute("density") / sim.compute("law_density"))[rows], weights=mass)
+        good = abs(found - 1) <= LOST_VOLUME
+        words = f"the particles of fluids take {1 / found:.3g} of the volume that J tells"
+        if not good and not sim._numerics.density_correction:
+            words += ": choose density_correction=2" + (
+                "" if sim._numerics.integrator == "explicit" else ", which needs explicit steps"
+            )
+        elif not good:
+            words += f": choose a smaller dx, or {FLUID_PARTICLES} or more particles per cell"
+        yield Finding("volume", good, words)
+        if few:
+            asked = sim._numerics.particles_per_cell
+            words = f"{asked} per cell were asked for: fluids keep their volume to some percent only; choose 4 or more"
+            yield Finding("particles", False, words)
 
     def largest_nu(self, k: int, material: Material) -> float:
         """Poisson's ratio of material k at rest: the largest of its particles, or, where a law has no parameter

@@ -20,6 +20,7 @@ NAMES = {
     "kinetic_energy": ("kinetic energy", "J"),
     "elastic_energy": ("elastic energy", "J"),
     "density": ("density", "kg/m³"),
+    "law_density": ("density of the law", "kg/m³"),
     "heat": ("heat", "J"),
     "plastic_volume_strain": ("plastic volume strain", "1"),
 }
@@ -75,6 +76,14 @@ def volume_ratio(particles: Fields) -> FloatArray:
     for name in volume_scales(particles.fields):
         ratio *= particles[name]
     return ratio
+
+
+def thermal_ratio(particles: Fields) -> FloatArray | float:
+    """The volume ratio of the thermal stretch (n,), which J and F do without."""
+    if "thermal_stretch" not in particles.fields:
+        return 1.0
+    stretch = np.asarray(particles["thermal_stretch"], dtype=np.float64)
+    return np.asarray(stretch ** particles["v"].shape[1])
 
 
 def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> FloatArray | None:
@@ -176,8 +185,10 @@ def compute(name: str, particles: Fields, materials: Sequence[Material]) -> Floa
         for k in range(1, v.shape[1]):
             square += v[:, k] ** 2
         return np.sqrt(square) if name == "speed" else 0.5 * particles["mass"] * square
-    if name == "density":
-        return np.asarray(particles["mass"] / (particles["volume"] * volume_ratio(particles)))
+    if name in ("density", "law_density"):
+        return np.asarray(
+            particles["mass"] / (particles["volume"] * volume_ratio(particles) * thermal_ratio(particles))
+        )
     if name == "heat":
         return heat(particles, materials)
     if name == "plastic_volume_strain":

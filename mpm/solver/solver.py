@@ -154,7 +154,7 @@ class SolverBase(Run, Collides):
         fields = self.particles.fields
         if not self.materials:
             return derived.computable(fields)
-        return derived.of_fields(fields)
+        return tuple(name for name in derived.of_fields(fields) if name != "law_density")
 
     @property
     def _units(self) -> dict[str, str]:
@@ -392,8 +392,10 @@ class SolverBase(Run, Collides):
 
         Parameters
         ----------
-        name : {"speed", "pressure", "von_mises", "stress", "kinetic_energy", "elastic_energy", "density", "heat", \
-"plastic_volume_strain", "displacement"}
+        name : str
+            One of `quantities`: ``"speed"``, ``"pressure"``, ``"von_mises"``, ``"stress"``, ``"kinetic_energy"``,
+            ``"elastic_energy"``, ``"density"``, ``"heat"``, ``"plastic_volume_strain"``, ``"displacement"``; with
+            `mpm.Simulation` also ``"law_density"``.
             Pressure is −tr σ/3 with σ_zz of plane strain in 2-D. Stresses come from the law, without the viscous
             part. The kinetic energy is m v²/2, without the affine part that `totals` includes. The heat [J] is
             V ρc (T − T_initial) with the rest volume V, and 0 for particles of laws without a temperature; a
@@ -401,6 +403,12 @@ class SolverBase(Run, Collides):
             `mpm.solver.totals.Totals.heat`. The plastic volume strain is ln Jp of soils and snow, gaps between grains
             included, and 0 for laws that flow at constant volume. The displacement [m] is that since `keep_start`, with
             periodic walls the shortest.
+
+            The density is m/(V J), with J from F and the thermal stretch. A `Fluid` keeps J alone, which does not know
+            where the particles are: with `mpm.Simulation`, the density of a fluid is the one that the grid sees,
+            m/V Σ w g, where g is how full a node is with rest volumes, or 1 at a free surface (see
+            `density_correction` there). ``"law_density"``
+            is m/(V J) of fluids, too, from which their pressure follows.
 
         Returns
         -------

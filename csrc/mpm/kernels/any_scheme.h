@@ -18,7 +18,7 @@ INLINE void run_begin(struct run *run)
 }
 
 struct workspace {
-    arena velocity, before, momentum, impulse, midpoint, spin, volume_change;
+    arena velocity, before, momentum, impulse, midpoint, spin, volume_change, fill;
     struct stencil stencil;
 };
 

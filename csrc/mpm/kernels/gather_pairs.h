@@ -16,15 +16,22 @@ typedef real pair __attribute__((vector_size(2 * sizeof(real)), may_alias, align
 
 struct velocities {
     real nodes[ARENA_REALS / 2] __attribute__((aligned(64)));
+    real fourth[ARENA_NODES];
     struct stencil stencil; /* of the tile at hand */
 };
 
-NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid, bool fourth)
 {
     real *arena = velocities->nodes + ARENA_SLACK / 2;
     ARENA_LINES(group, group->node_block, {
         UNROLL for (int n = 0; n < nodes; n++)
             *(pair *)(arena + in_arena / 2 + 2 * n) = *(const pair *)(grid + in_grid + 4 * n);
+    });
+    if (!fourth)
+        return;
+    ARENA_LINES(group, group->node_block, {
+        UNROLL for (int n = 0; n < nodes; n++)
+            velocities->fourth[in_arena / 4 + n] = grid[in_grid + 4 * n + 3];
     });
 }
 
@@ -107,9 +114,29 @@ INLINE void components(const wide pairs[2], wide component[DIM])
 #endif
 }
 
-/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells. */
+/* The sum of the fourth reals, particle by particle. */
+INLINE wide gather_fourth(const struct velocities *velocities, const wide x[DIM])
+{
+    wide weight[DIM][3], first[DIM], result = wide_set(0);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        wide e;
+        first[a] = arena_first(quadratic_weights(x[a], weight[a], &e));
+    }
+    for (int q = 0; q < WIDTH; q++) {
+        const real *node = velocities->fourth + (int)first[0][q] * ARENA_SIDE + (int)first[1][q];
+        real sum = 0;
+        UNROLL for (int i = 0; i < 3; i++)
+            UNROLL for (int j = 0; j < 3; j++)
+                sum += weight[0][i][q] * weight[1][j][q] * node[i * ARENA_SIDE + j];
+        result[q] = sum;
+    }
+    return result;
+}
+
+/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells.
+ * `fourth`: the sum of the fourth reals, if it was read; or NULL. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
-                           wide middle[DIM])
+                           wide middle[DIM], wide *fourth)
 {
     struct stencil *s = &velocities->stencil;
     wide pairs[1 + DIM][2];
@@ -131,4 +158,6 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
     components(pairs[0], v);
     UNROLL for (int a = 0; a < DIM; a++)
         components(pairs[1 + a], moment[a]);
+    if (fourth)
+        *fourth = gather_fourth(velocities, x);
 }

@@ -10,8 +10,9 @@ struct velocities {
     struct stencil stencil; /* of the tile at hand */
 };
 
-NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid, bool fourth)
 {
+    (void)fourth;
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);
 }
 
@@ -67,9 +68,10 @@ INLINE void gather_one(struct stencil *s, struct pencils *pencils, const real *a
     }
 }
 
-/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells. */
+/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells.
+ * `fourth`: the sum of the fourth reals, if it was read; or NULL. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
-                           wide middle[DIM])
+                           wide middle[DIM], wide *fourth)
 {
     struct stencil *s = &velocities->stencil;
     const real *arena = velocities->nodes + ARENA_SLACK;
@@ -96,5 +98,7 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
                 v[b] = component[b];
             else
                 moment[k - 1][b] = component[b];
+        if (k == 0 && fourth)
+            *fourth = component[3];
     }
 }

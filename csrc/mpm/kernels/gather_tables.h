@@ -19,10 +19,10 @@ enum {
 
 struct velocities {
     arena nodes;
-    real table[DIM][TABLE_LINES * TABLE_LINE] __attribute__((aligned(64)));
+    real table[DIM + 1][TABLE_LINES * TABLE_LINE] __attribute__((aligned(64))); /* the last one: of the fourth reals */
 };
 
-NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid, bool fourth)
 {
     const real *nodes = velocities->nodes + ARENA_SLACK;
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);
@@ -32,6 +32,8 @@ NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *gr
             vec4s_load(component, nodes + 4 * (i * ARENA_SIDE + first));
             UNROLL for (int b = 0; b < DIM; b++)
                 wide_store(&velocities->table[b][i * TABLE_LINE + first], wide_in_cell_order(component[b]));
+            if (fourth)
+                wide_store(&velocities->table[DIM][i * TABLE_LINE + first], wide_in_cell_order(component[3]));
         }
 }
 
@@ -58,9 +60,27 @@ INLINE void gather_pass(const struct velocities *velocities, int first, wide_int
     }
 }
 
-/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells. */
+/* The sum of the fourth reals alone. */
+INLINE wide gather_fourth(const struct velocities *velocities, int first, wide_int place, const wide across[3],
+                          const wide along[3])
+{
+    const wide_int places[3] = {place, place + wide_int_set(1), place + wide_int_set(2)};
+    wide sum = wide_set(0);
+    UNROLL for (int i = 0; i < 3; i++) {
+        const real *line = &velocities->table[DIM][(first + i) * TABLE_LINE];
+        const wide low = wide_load(line), high = wide_load(line + WIDTH);
+        wide value = along[0] * wide_look_up(low, high, places[0]);
+        value = wide_fma(along[1], wide_look_up(low, high, places[1]), value);
+        value = wide_fma(along[2], wide_look_up(low, high, places[2]), value);
+        sum = wide_fma(across[i], value, sum);
+    }
+    return sum;
+}
+
+/* `x`: in cells from the block's first node. `middle`: particle minus the origin node of the moments, in cells.
+ * `fourth`: the sum of the fourth reals, if it was read; or NULL. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
-                           wide middle[DIM])
+                           wide middle[DIM], wide *fourth)
 {
     const wide zero = wide_set(0);
     wide weight[DIM][3], first[DIM];
@@ -68,6 +88,8 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         v[a] = moment[a][0] = moment[a][1] = zero;
         first[a] = arena_first(quadratic_weights(x[a], weight[a], &middle[a]));
     }
+    if (fourth)
+        *fourth = zero;
     const wide_int column = wide_to_int(first[1]);
     mask left = mask_all();
     do {
@@ -82,6 +104,9 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
             UNROLL for (int a = 0; a < DIM; a++)
                 moment[a][b] = wide_select(now, new_moment[a][b], moment[a][b]);
         }
+        if (fourth)
+            *fourth =
+                wide_select(now, gather_fourth(velocities, (int)lowest, place, weight[0], weight[1]), *fourth);
         left &= mask_not(now);
     } while (__builtin_expect(mask_any(left), 0));
 }

@@ -19,6 +19,9 @@ void MPM_KERNEL(grid_pass_block)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(grid_pass_place)(const mpm_grid_pass *pass, ptrdiff_t place);
 void MPM_KERNEL(node_means_block)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t block);
 void MPM_KERNEL(node_means_fold)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t fold);
+void MPM_KERNEL(fill_sum)(const mpm_grid_pass *pass, ptrdiff_t block);
+void MPM_KERNEL(fill_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
+void MPM_KERNEL(fill_block)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
 int32_t MPM_KERNEL(constrained_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -53,6 +56,9 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .grid_place = MPM_KERNEL(grid_pass_place),
     .means_block = MPM_KERNEL(node_means_block),
     .means_fold = MPM_KERNEL(node_means_fold),
+    .volumes_block = MPM_KERNEL(fill_sum),
+    .volumes_fold = MPM_KERNEL(fill_fold),
+    .fill_block = MPM_KERNEL(fill_block),
     .nodes_block = MPM_KERNEL(node_vectors_block),
     .nodes_fold = MPM_KERNEL(node_vectors_fold),
     .constrained_room = MPM_KERNEL(constrained_nodes_room),

@@ -35,6 +35,7 @@
     X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* sums over the particles of rigid bodies; writes none */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_MOMENTS, moments, contact, contact)         /* after P2G: moments of the volume, where layers meet */ \
+    X(MPM_VOLUME, volume, fill, fill)                 /* of materials whose mass does not tell it, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
     X(MPM_RESIDUAL, residual, tangent, tangent_any)   /* dt f and the energy of a trial velocity */ \
@@ -162,6 +163,8 @@ typedef struct mpm_sweep {
     mpm_rigid_sums *rigid_sums; /* per group, of rigid materials; written by MPM_RIGID_SUMS */
     const mpm_rigid_body *rigid; /* per material: of the step that ends */
     const void *volume_change; /* F-bar, in G2P: the averages as grid->field; else NULL */
+    const void *fill; /* G2P: how full the nodes are, as grid->field; NULL: the density of fluids is not corrected */
+    double fluid_volume; /* per mass of the fluid whose masses tell volumes [m3/kg]; 0: there is none */
     mpm_measure *measures;
     void **workspaces;
 } mpm_sweep;
@@ -257,6 +260,8 @@ typedef struct mpm_grid_pass {
     const mpm_forcing *forcing; /* of held regions, whose nodes are marked; NULL: none is held */
     size_t loads;
     double (*hold_impulses)[3]; /* [block][load]: of held regions [N s] */
+    double fluid_volume; /* of the fill, as in mpm_sweep */
+    bool has_volumes;    /* likewise: MPM_VOLUME has collected some in the copies of the velocity */
     mpm_block_report *reports; /* per block */
     const struct mpm_layers *layers; /* how bodies touch (contact/layers.h); NULL: they do not */
     mpm_layer_book *pair_books; /* as mpm_place.first_pair numbers them */
@@ -367,7 +372,12 @@ typedef struct mpm_kernels {
      *  with images. */
     void (*means_block)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t block);
     void (*means_fold)(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t fold);
-    /** The same two for the vectors of a solve; only operations with `copies` need the second one. */
+    /** Two passes for MPM_GRID_VOLUME, after the contacts and MPM_VOLUME: over all blocks, then over those with images.
+     *  A third one, over all blocks, for MPM_GRID_FILL. */
+    void (*volumes_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+    void (*volumes_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
+    void (*fill_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+    /** The two of node means for the vectors of a solve; only operations with `copies` need the second one. */
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
     /** An upper bound of the nodes of a block at contacts, after MPM_GRID_FREE. */

@@ -32,7 +32,8 @@ struct constants {
     const mpm_law *row; /* of the law */
 };
 
-static struct constants group_constants(const mpm_sweep *sweep, struct durations dt, const mpm_group *group)
+__attribute__((unused)) static struct constants group_constants(const mpm_sweep *sweep, struct durations dt,
+                                                                const mpm_group *group)
 {
     const mpm_law *law = mpm_material_law(&sweep->materials[group->material]);
     const double h = sweep->dx, room = wall_room(sweep->scheme.degree);

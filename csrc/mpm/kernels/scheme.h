@@ -52,6 +52,8 @@ typedef struct mpm_scheme {
     bool f_bar;            /* strain with an averaged volume change (f_bar.c); explicit, MPM_F_LINEAR */
     double local_damping;  /* share of the force out of balance that nodes lose, 0 .. 1; explicit */
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
+    double density_correction; /* kappa: rate at which J of fluids follows the density of the grid, over the shear rate
+                                * (fill.c); explicit */
 } mpm_scheme;
 
 /** Does compression meet an artificial viscosity (mpm/kernels/shock.h)? */

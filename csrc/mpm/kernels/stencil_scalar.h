@@ -64,13 +64,15 @@ struct velocities {
     arena nodes;
 };
 
-NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid)
+NOINLINE void velocities_read(struct velocities *velocities, const mpm_group *group, const real *grid, bool fourth)
 {
+    (void)fourth;
     arena_read(velocities->nodes + ARENA_SLACK, group, grid);
 }
 
+/* `fourth`: the sum of the fourth reals; or NULL. */
 INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wide v[DIM], wide moment[DIM][DIM],
-                           wide middle[DIM])
+                           wide middle[DIM], wide *fourth)
 {
     const real *arena = velocities->nodes + ARENA_SLACK;
     struct stencil stencil;
@@ -91,6 +93,8 @@ INLINE void stencil_gather(struct velocities *velocities, const wide x[DIM], wid
         for (int a = 0; a < DIM; a++)
             moment[a][b] = offset_sum[a][b];
     }
+    if (fourth)
+        *fourth = sum[3];
 }
 
 struct run {

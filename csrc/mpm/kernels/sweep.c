@@ -10,19 +10,20 @@
 #include "mpm/kernels/standard_scheme.h"
 #include "mpm/kernels/particle_update.h"
 
-INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, const bool fills)
 {
-    velocities_read(&work->velocities, group, sweep->grid->field[MPM_GRID_VELOCITY]);
+    velocities_read(&work->velocities, group, fills ? sweep->fill : sweep->grid->field[MPM_GRID_VELOCITY], fills);
 }
 
 /* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const int law)
+                            struct tile *tile, const int law, const bool fills)
 {
-    (void)sweep, (void)law;
+    (void)sweep;
     struct motion motion;
     wide moment[DIM][DIM], d[DIM];
-    stencil_gather(&work->velocities, tile->x, tile->v, moment, d);
+    motion.fill = wide_set(0);
+    stencil_gather(&work->velocities, tile->x, tile->v, moment, d, law_keeps_J(law) && fills ? &motion.fill : NULL);
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     UNROLL for (int b = 0; b < DIM; b++) {

@@ -29,7 +29,7 @@ NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, stru
 }
 
 /* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
-INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, const bool fills)
 {
     const real *velocity = sweep->grid->field[MPM_GRID_VELOCITY], *before = sweep->grid->field[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
@@ -38,6 +38,8 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
         read_midpoint(sweep, group, work);
     if (sweep->volume_change)
         arena_read(work->volume_change + ARENA_SLACK, group, sweep->volume_change);
+    if (fills)
+        arena_read(work->fill + ARENA_SLACK, group, sweep->fill);
     if (DIM == 2 && split) {
         ARENA_LINES(group, group->node_block, {
             UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
@@ -126,7 +128,7 @@ NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, con
 
 /* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const int law)
+                            struct tile *tile, const int law, const bool fills)
 {
     const mpm_scheme *scheme = &sweep->scheme;
     const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
@@ -174,6 +176,11 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
         tile->v[b] = v;
         if (mpm_scheme_moves_apart(scheme))
             motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
+    }
+    motion.fill = zero;
+    if (fills) {
+        stencil_gather(s, work->fill + ARENA_SLACK, NULL, scheme->degree, 0);
+        motion.fill = stencil_sum(s, 0, 3);
     }
     if (sweep->volume_change)
         average_volume(sweep, work, k, tile, &motion);

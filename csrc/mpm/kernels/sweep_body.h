@@ -34,7 +34,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
     const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own]->rigid;
     const int history = law_history(law, material);
     const bool gathers = (pieces & GATHER) && !rigid, scatters = (pieces & SCATTER) && !rigid;
-    const bool advances = pieces & ADVANCE;
+    const bool advances = pieces & ADVANCE, fills = advances && keeps_J && sweep->fill;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
     const bool defers = recomputes && (pieces & GATHER) && (pieces & SCATTER); /* as mpm_synchronize_defer expects */
     const mpm_f_update f_update = ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR;
@@ -51,7 +51,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
     tally_begin(&tally);
     dissipation_begin(&dissipation);
     if (gathers)
-        begin_gather(sweep, group, work);
+        begin_gather(sweep, group, work, fills);
     if (scatters)
         run_begin(&run);
     if (pieces & SUM)
@@ -64,7 +64,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
         tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, defers);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
-            motion = gather(sweep, work, &k, &tile, own);
+            motion = gather(sweep, work, &k, &tile, own, fills);
         if (pieces & FORESEE) {
             note_advection(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, keeps_J, f_update), tally.least_det);
@@ -84,8 +84,11 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
             rigid_advance_copies(sweep, &k, group, &tile, &motion);
         if (advances) {
             note_advection(&tally, &motion);
+            const wide J = tile.state.J;
             if (!rigid)
                 advance(&k, &tile, &motion, keeps_J, f_update);
+            if (fills)
+                correct_density(sweep, &k, &tile, &motion, J);
         }
         struct law_state trial;
         if (advances && __builtin_expect(dissipates, 0))

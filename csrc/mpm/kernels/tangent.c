@@ -6,7 +6,7 @@
 
 INLINE void nodes_read(struct workspace *work, const mpm_group *group, const void *nodes)
 {
-    velocities_read(&work->velocities, group, nodes);
+    velocities_read(&work->velocities, group, nodes, false);
 }
 
 /* sum v_i g_i^T with g_i = 4/h^2 w_i (x_i - x) */
@@ -18,7 +18,7 @@ INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, co
     matrix G;
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
-    stencil_gather(&work->velocities, tile->x, v, moment, d);
+    stencil_gather(&work->velocities, tile->x, v, moment, d, NULL);
     UNROLL for (int b = 0; b < DIM; b++)
         UNROLL for (int a = 0; a < DIM; a++)
             G.m[b][a] = wide_select(alive, k->affine * wide_fnma(d[a], v[b], moment[a][b]), zero);

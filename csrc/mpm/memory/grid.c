@@ -363,14 +363,17 @@ static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
 
 void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
 {
+    static const mpm_grid_field taken[] = {MPM_GRID_VELOCITY, MPM_GRID_FILL};
     const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
     size_t o = 0; /* the blocks of both grids are sorted */
     for (size_t b = 0; b < grid->block_count; b++) {
         while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
             o++;
         if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
-            memcpy((char *)grid->field[MPM_GRID_VELOCITY] + b * bytes,
-                   (const char *)older->field[MPM_GRID_VELOCITY] + o * bytes, bytes);
+            for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
+                if (grid->field[taken[k]] && older->field[taken[k]])
+                    memcpy((char *)grid->field[taken[k]] + b * bytes,
+                           (const char *)older->field[taken[k]] + o * bytes, bytes);
     }
 }
 

@@ -28,7 +28,8 @@ typedef struct mpm_fold_rule {
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
  *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?), `heat`
- *          (is it conducted?), `surfaces` (may they give it?), `heaters` (may colliders?) and `dim`, by mpm/describe.c
+ *          (is it conducted?), `surfaces` (may they give it?), `heaters` (may colliders?), `fills` (is the density of
+ *          fluids corrected?) and `dim`, by mpm/describe.c
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -71,6 +72,10 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_HEAT_FLOW, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
     X(MPM_GRID_HEAT_AREAS, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat && surfaces) \
     X(MPM_GRID_HEAT_COLLIDERS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat && heaters) \
+    /* {0, 0, 0, volume of the material}, for fluids; then the velocity, and how full the node is in place of the mass \
+     * (mpm/kernels/fill.c) */ \
+    X(MPM_GRID_VOLUME, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_VOLUME, fills) \
+    X(MPM_GRID_FILL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, fills) \
     MPM_MORE_GRID_FIELDS(X)
 
 /* A test adds rows. */

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The correction of the density of fluids. A fluid keeps J alone, which integrates the divergence of the velocity and
+ * forgets where the particles are: after a splash they lie closer together than J says, and volume is lost. The grid
+ * sees the place that they take. With the rest volume V0 (of laws with F the present volume V0 det F) node i is *full*
+ * to
+ *
+ *     f_i = sum_p w_ip V_p/(h^d s_i),   g_i = f_i, but 1 where f_i < 0.8
+ *
+ * s_i is the share of the node's B-spline outside colliders. At the surfaces of walls and colliders, a node shares
+ * volume and room with its reflection. A node at a free surface says nothing. At the particles, with D the symmetric
+ * part of grad v less its mean,
+ *
+ *     G = sum_i w g_i,   o = J G,  but max(G, 1) where J > 1
+ *     e = o - 1 without a dead band,   J <- J (1 - min(kappa dt sqrt(2 D:D), 1/20) e)
+ *
+ * after J <- det(I + dt grad v) J (particle_update.h), with the J before. o is the density of the grid over that of the
+ * law. Where J > 1, the material has torn or is spray: the grid may tell that it is denser than at rest, but not that
+ * it is as dense. It would be exact to count J in the sum f, too, but then the J of neighbours drift apart. Only J
+ * changes: momentum and angular momentum do not know of it. Methods that move particles instead change momentum or
+ * angular momentum, or solve a system (T. Kugelstadt et al., IEEE Trans. Vis. Comput. Graph. 27 (2021) 2385: density
+ * projections).
+ *
+ * The masses that P2G has summed tell the volumes of the first fluid and of all fluids of its density. The sweep here
+ * adds, for all other materials, their volumes less what the mass would tell. A node with images has the volumes of all
+ * of them, and one with siblings (mpm_place) those of all layers.
+ */
+#include "mpm/kernels/any_scheme.h"
+#include "mpm/kernels/fold.h"
+#include "mpm/kernels/nodes.h"
+#include "mpm/memory/block_map.h"
+
+/* A node less full than this says nothing, nor does one whose B-spline has a smaller share in the domain. */
+static const double FULL = 0.8, LEAST_SHARE = 0.01;
+
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
+
+/* The present volume of solids, the rest volume of fluids; without what heat adds. */
+INLINE wide volume_of(const struct tile *tile, const mpm_law *row)
+{
+    if (row->strain == MPM_KEEPS_J || row->rigid)
+        return tile->volume;
+    return tile->volume * matrix_det(tile->state.F) * law_volume_scale(row, &tile->state);
+}
+
+static void volume_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                         struct workspace *work)
+{
+    const bool expands = heat->materials && heat->materials[group->material].expansion > 0;
+    const mpm_material *material = &sweep->materials[group->material];
+    const int law = mpm_material_kernel_law(material), history = law_history(law, material);
+    const mpm_law *row = mpm_material_law(material);
+    const bool keeps_J = row->strain == MPM_KEEPS_J;
+    const wide told = wide_set(row->rigid ? 0 : (real)sweep->fluid_volume); /* rigid bodies scatter no mass */
+    for (ptrdiff_t t = 0; t < group->tiles; t++) {
+        const ptrdiff_t left = group->count - t * WIDTH;
+        struct tile tile;
+        tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, false);
+        tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
+        const mask alive = wide_less(wide_set(0), tile.mass);
+        wide volume = volume_of(&tile, row);
+        if (expands) {
+            const wide s = wide_load(tile_scalar(sweep->particles, heat->stretch, group->first_tile + t));
+            volume *= DIM == 2 ? s * s : s * s * s;
+        }
+        const wide missing = wide_fnma(told, tile.mass, volume);
+        const struct deposit deposit = {.mass = wide_select(alive, missing, wide_set(0))};
+        stencil_prepare(&work->stencil, tile.x, sweep->scheme.degree);
+        stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH,
+                        sweep->scheme.degree, &deposit);
+    }
+    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_VELOCITY]);
+}
+
+void MPM_KERNEL(fill_volume)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)
+{
+    const mpm_grid *grid = sweep->grid;
+    struct workspace *work = sweep->workspaces[thread];
+    clear_copies(grid, MPM_GRID_VELOCITY, task);
+    sweep->measures[task] = (mpm_measure){.least_det = 1};
+    begin_scatter(work);
+    for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++)
+        if (sweep->materials[sweep->particles->groups[g].material].has_volumes)
+            volume_group(sweep, &arguments->heat, &sweep->particles->groups[g], work);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+void MPM_KERNEL(fill_sum)(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const real *mass = field_sums(grid, MPM_GRID_VELOCITY, b), per_mass = (real)pass->fluid_volume;
+    real *sum = field_sums(grid, MPM_GRID_VOLUME, b);
+    if (pass->has_volumes)
+        sum_copies(sum, grid, &grid->blocks[b], grid->copies[MPM_GRID_VOLUME]);
+    else
+        memset(sum, 0, 4 * MPM_BLOCK_NODES * sizeof(real));
+    for (int n = 3; n < 4 * MPM_BLOCK_NODES; n += 4)
+        sum[n] += per_mass * mass[n];
+}
+
+void MPM_KERNEL(fill_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
+{
+    const mpm_images *images = &pass->grid->images;
+    real *node = field_nodes(pass->grid, MPM_GRID_VOLUME, images->blocks[fold]);
+    fold_block(node, pass->grid, MPM_GRID_VOLUME, (int32_t)fold);
+    for (int32_t i = images->first_node[fold]; i < images->first_node[fold + 1]; i++) /* a plane is its own image */
+        node[4 * images->nodes[i].node + 3] *= (real)(1 << __builtin_popcount(images->nodes[i].planes));
+}
+
+/* ---- walls ------------------------------------------------------------------------------------------------------- */
+
+/* At a wall that is no mirror, too, the sums of the nodes beyond it count for those within, and the other way round.
+ * Shares of the B-splines within the domain would know nothing of the particles that are a little beyond the wall: with
+ * them, the pressure there is wrong, and water that has come to rest gains energy. */
+
+static bool ends_domain(const mpm_wall *wall)
+{
+    return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC;
+}
+
+/* The place of a node reflected at the walls of an axis that it is near, else its own. */
+INLINE int64_t beyond_wall(const mpm_grid_pass *pass, int axis, int64_t at)
+{
+    const int64_t reach = pass->scheme.degree - 1, cells = pass->cells[axis];
+    if (at >= -reach && at <= reach && ends_domain(&pass->walls[2 * axis]))
+        return -at;
+    if (at - cells >= -reach && at - cells <= reach && ends_domain(&pass->walls[2 * axis + 1]))
+        return 2 * cells - at;
+    return at;
+}
+
+/* The first block with these coordinates; the number of blocks if there is none. */
+static size_t find_block(const mpm_grid *grid, const int32_t wanted[3])
+{
+    size_t low = 0, high = grid->block_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (mpm_block_map_compare_blocks(grid->blocks[middle].block, wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[low].block, wanted) ? low : grid->block_count;
+}
+
+/* A block that was found before: nodes ask for the same one many times. */
+struct found {
+    int32_t wanted[3];
+    size_t block;
+};
+
+static const struct found nothing_found = {.wanted = {INT32_MAX, INT32_MAX, INT32_MAX}};
+
+/* The volume at a node of all layers, with its images; -1 if there is no block. */
+static real volume_at(const mpm_grid *grid, const int64_t at[DIM], struct found *found)
+{
+    int32_t wanted[3] = {0};
+    int node = 0;
+    real sum = 0;
+    for (int a = 0; a < DIM; a++) {
+        wanted[a] = (int32_t)(at[a] >= 0 ? at[a] / BLOCK_SIDE : -((BLOCK_SIDE - 1 - at[a]) / BLOCK_SIDE));
+        node = node * BLOCK_SIDE + (int)(at[a] - (int64_t)wanted[a] * BLOCK_SIDE);
+    }
+    if (mpm_block_map_compare_blocks(found->wanted, wanted)) {
+        memcpy(found->wanted, wanted, sizeof wanted);
+        found->block = find_block(grid, wanted);
+    }
+    if (found->block == grid->block_count)
+        return -1;
+    for (size_t b = found->block; b < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[b].block, wanted); b++)
+        sum += field_nodes(grid, MPM_GRID_VOLUME, (ptrdiff_t)b)[4 * node + 3];
+    return sum;
+}
+
+/* The same, from any image of the node; all of them hold the same bits. 0 if there is none. */
+static real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int axis, struct found *found)
+{
+    const real own = volume_at(pass->grid, at, found);
+    if (own >= 0)
+        return own;
+    for (; axis < DIM; axis++) {
+        const int64_t cells = pass->cells[axis];
+        const bool periodic = pass->walls[2 * axis].contact == MPM_PERIODIC;
+        const bool mirrors[2] = {pass->walls[2 * axis].contact == MPM_MIRROR,
+                                 pass->walls[2 * axis + 1].contact == MPM_MIRROR};
+        for (int side = 0; side < 2; side++) {
+            int64_t image[DIM];
+            memcpy(image, at, sizeof image);
+            if (periodic)
+                image[axis] += side ? cells : -cells;
+            else if (mirrors[side])
+                image[axis] = side ? 2 * cells - at[axis] : -at[axis];
+            else
+                continue;
+            const real other = volume_of_any(pass, image, axis + 1, found);
+            if (other > 0)
+                return other;
+        }
+    }
+    return 0;
+}
+
+/* Adds the reflections of a node near walls to its volume; a node on a wall is its own. `found`: of each reflection. */
+INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], real volume, struct found found[1 << DIM])
+{
+    int64_t other[DIM];
+    unsigned near = 0;
+    real sum = 0, factor = 1;
+    for (int a = 0; a < DIM; a++) {
+        other[a] = beyond_wall(pass, a, at[a]);
+        near |= (other[a] != at[a] ? 1u : 0) << a;
+        factor *= (at[a] == 0 && ends_domain(&pass->walls[2 * a])) ||
+                          (at[a] == pass->cells[a] && ends_domain(&pass->walls[2 * a + 1]))
+                      ? 2
+                      : 1;
+    }
+    for (unsigned chosen = near; chosen; chosen = (chosen - 1) & near) {
+        int64_t image[DIM];
+        for (int a = 0; a < DIM; a++)
+            image[a] = chosen >> a & 1 ? other[a] : at[a];
+        sum += volume_of_any(pass, image, 0, &found[chosen]);
+    }
+    return (volume + sum) * factor;
+}
+
+NOINLINE void add_reflections(const mpm_grid_pass *pass, const mpm_node_block *block, real volume[MPM_BLOCK_NODES])
+{
+    struct found found[1 << DIM];
+    for (unsigned k = 0; k < 1u << DIM; k++)
+        found[k] = nothing_found;
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        int64_t at[DIM];
+        node_coordinates(block, n, at);
+        volume[n] = with_reflections(pass, at, volume[n], found);
+    }
+}
+
+static bool is_near_walls(const mpm_grid_pass *pass, const mpm_node_block *block)
+{
+    for (int a = 0; a < DIM; a++) {
+        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE, reach = pass->scheme.degree - 1;
+        if ((first <= reach && ends_domain(&pass->walls[2 * a])) ||
+            (first + BLOCK_SIDE - 1 >= pass->cells[a] - reach && ends_domain(&pass->walls[2 * a + 1])))
+            return true;
+    }
+    return false;
+}
+
+/* ---- colliders --------------------------------------------------------------------------------------------------- */
+
+/* The share of a B-spline on the outer side of a plane at the signed distance s [cells], positive inside. Every
+ * direction counts as an axis: their second moments are the same. */
+static double share_beyond(double s, int degree)
+{
+    const double t = s < 0 ? -s : s, end = 0.5 * (degree + 1), left = end - t;
+    double tail = 0;
+    if (t >= end)
+        tail = 0;
+    else if (degree == MPM_LINEAR)
+        tail = left * left / 2;
+    else if (degree == MPM_QUADRATIC)
+        tail = t > 0.5 ? left * left * left / 6 : 0.5 - t * (0.75 - t * t / 3);
+    else
+        tail = t > 1 ? left * left * left * left / 24 : 0.5 - t * (2.0 / 3 - t * t * (1.0 / 3 - t / 8));
+    return s < 0 ? tail : 1 - tail;
+}
+
+/* The colliders that reach a block, by bits; those beyond the 63rd share the last one. */
+INLINE uint64_t bit_of(size_t collider)
+{
+    return (uint64_t)1 << (collider < 63 ? collider : 63);
+}
+
+static uint64_t colliders_near(const mpm_grid_pass *pass, const mpm_node_block *block, double reach)
+{
+    const mpm_colliders *colliders = &pass->colliders;
+    if (block->fold >= 0) /* its nodes stand for others */
+        return UINT64_MAX;
+    const double h = colliders->dx, half = 0.5 * (BLOCK_SIDE - 1);
+    const double radius = half * h * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951);
+    double centre[3] = {0};
+    uint64_t near = 0;
+    for (int a = 0; a < DIM; a++)
+        centre[a] = colliders->lower[a] + ((double)block->block[a] * BLOCK_SIDE + half) * h;
+    for (size_t k = 0; k < colliders->count; k++) {
+        const mpm_collider *collider = &colliders->list[k];
+        const double phi = mpm_collider_read(collider, &collider->now, centre, UINT64_MAX).phi;
+        if (phi <= collider->shape.steepness * (radius + reach))
+            near |= bit_of(k);
+    }
+    return near;
+}
+
+/* The share of a node's B-spline outside of colliders, and the surface that is nearest to it. */
+static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int64_t at[DIM],
+                            mpm_shape_reading *nearest)
+{
+    const mpm_colliders *colliders = &pass->colliders;
+    const double h = colliders->dx;
+    double x[3] = {0}, share = 1;
+    for (int a = 0; a < DIM; a++)
+        x[a] = colliders->lower[a] + (double)at[a] * h;
+    *nearest = (mpm_shape_reading){.phi = INFINITY};
+    for (size_t k = 0; k < colliders->count; k++) {
+        if (!(near & bit_of(k)))
+            continue;
+        const mpm_collider *collider = &colliders->list[k];
+        const mpm_shape_reading reading = mpm_collider_read(collider, &collider->now, x, UINT64_MAX);
+        share *= share_beyond(reading.phi / h, pass->scheme.degree);
+        if (fabs(reading.phi) < fabs(nearest->phi))
+            *nearest = reading;
+    }
+    return share;
+}
+
+/* How full the nodes of a block near colliders are. A node shares volume and room with the node that is nearest to its
+ * reflection at the surface: particles may be up to half a cell within a collider, and what they add to a node inside,
+ * those outside lack. Walls, where the reflection of a node is a node, have the same rule. */
+NOINLINE void fill_at_colliders(const mpm_grid_pass *pass, const mpm_node_block *block, uint64_t near,
+                                const real *volume, real *node)
+{
+    const mpm_images *images = &pass->grid->images;
+    const double h = pass->colliders.dx, reach = 0.5 * (pass->scheme.degree + 1) * h;
+    const double per_cell = 1 / (DIM == 3 ? h * h * h : h * h);
+    const mpm_image_node *next = images->nodes, *end = next;
+    if (block->fold >= 0)
+        next = images->nodes + images->first_node[block->fold],
+        end = images->nodes + images->first_node[block->fold + 1];
+    struct found found[1 << DIM];
+    for (unsigned k = 0; k < 1u << DIM; k++)
+        found[k] = nothing_found;
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        const mpm_image_node *image = next < end && next->node == n ? next++ : NULL;
+        int64_t at[DIM], other[DIM];
+        bool is_own = true;
+        mpm_shape_reading surface, unused;
+        node[4 * n + 3] = 1;
+        if (!(volume[n] > 0))
+            continue;
+        node_coordinates(block, n, at);
+        for (int a = 0; image && a < DIM; a++)
+            at[a] = image->at[a];
+        double share = share_outside(pass, near, at, &surface), sum = (double)volume[n];
+        if (fabs(surface.phi) < reach)
+            for (int a = 0; a < DIM; a++) {
+                other[a] = at[a] - (int64_t)floor(2 * surface.phi / h * surface.normal[a] + 0.5);
+                is_own &= other[a] == at[a];
+            }
+        if (!is_own) {
+            share += share_outside(pass, near, other, &unused);
+            sum += (double)with_reflections(pass, other, volume_of_any(pass, other, 0, found), found);
+        }
+        if (share >= LEAST_SHARE && per_cell * sum >= FULL * share)
+            node[4 * n + 3] = (real)(per_cell * sum / share);
+    }
+}
+
+/* ---- fill -------------------------------------------------------------------------------------------------------- */
+
+void MPM_KERNEL(fill_block)(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const mpm_node_block *block = &grid->blocks[b];
+    const double h = pass->colliders.dx, per_cell = 1 / (DIM == 3 ? h * h * h : h * h);
+    real *node = field_nodes(grid, MPM_GRID_FILL, b), volume[MPM_BLOCK_NODES] = {0};
+    ptrdiff_t first = b, end = b + 1;
+    while (first > 0 && !mpm_block_map_compare_blocks(grid->blocks[first - 1].block, block->block))
+        first--;
+    while (end < (ptrdiff_t)grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[end].block, block->block))
+        end++;
+    for (ptrdiff_t k = first; k < end; k++)
+        for (int n = 0; n < MPM_BLOCK_NODES; n++)
+            volume[n] += field_nodes(grid, MPM_GRID_VOLUME, k)[4 * n + 3];
+    if (is_near_walls(pass, block))
+        add_reflections(pass, block, volume);
+    memcpy(node, field_nodes(grid, MPM_GRID_VELOCITY, b), 4 * MPM_BLOCK_NODES * sizeof(real));
+    const double reach = 1.5 * (pass->scheme.degree + 1) * h; /* of the nodes at the other side, too */
+    const uint64_t near = pass->colliders.count ? colliders_near(pass, block, reach) : 0;
+    if (near) {
+        fill_at_colliders(pass, block, near, volume, node);
+        return;
+    }
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        const real fill = (real)per_cell * volume[n];
+        node[4 * n + 3] = fill >= (real)FULL ? fill : 1;
+    }
+}
