@@ -30,7 +30,7 @@ static inline const char *ageing_unfit(const double *values)
 
 static const mpm_law ageing_row = {
     .name = "ageing", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(ageing, AGEING_PARAMETERS),
-    .unfit = MPM_UNFIT(ageing_unfit),
+    .unfit = MPM_OUTSIDE_KERNELS(ageing_unfit),
     .fields = 3,
     .field = {
         {"age", "s", MPM_SCALAR, .low = -1, .high = INFINITY, .meaning = "time since it was made"},

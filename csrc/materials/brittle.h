@@ -48,7 +48,7 @@ static inline const char *brittle_unfit(const double *values)
 
 static const mpm_law brittle_row = {
     .name = "brittle", .kinked = true, .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(brittle, BRITTLE_PARAMETERS), .unfit = MPM_UNFIT(brittle_unfit),
+    MPM_ROW_PARAMETERS(brittle, BRITTLE_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(brittle_unfit),
     .fields = 1,
     .field = {{"damage", "1", MPM_SCALAR, .low = 0, .high = 1, .closed = true,
                .meaning = "share of the stiffness in tension that cracks have taken"}},

@@ -51,8 +51,8 @@ static inline double cam_clay_stiffening(const double *values)
 
 static const mpm_law cam_clay_row = {
     .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_UNFIT(cam_clay_unfit),
-    .stiffening = cam_clay_stiffening,
+    MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(cam_clay_unfit),
+    .stiffening = MPM_OUTSIDE_KERNELS(cam_clay_stiffening),
     .fields = 4,
     .field = {
         PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE,

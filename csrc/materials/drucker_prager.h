@@ -48,7 +48,7 @@ static inline const char *drucker_prager_unfit(const double *values)
 
 static const mpm_law drucker_prager_row = {
     .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_UNFIT(drucker_prager_unfit),
+    MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(drucker_prager_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
                  "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291",

@@ -38,8 +38,8 @@ static inline double fluid_stiffening(const double *values)
 
 static const mpm_law fluid_row = {
     .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6,
-    MPM_ROW_PARAMETERS(fluid, FLUID_PARAMETERS), .unfit = MPM_UNFIT(fluid_unfit),
-    .stiffening = fluid_stiffening,
+    MPM_ROW_PARAMETERS(fluid, FLUID_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(fluid_unfit),
+    .stiffening = MPM_OUTSIDE_KERNELS(fluid_stiffening),
     .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
                  "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
                  "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",

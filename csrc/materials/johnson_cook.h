@@ -58,7 +58,7 @@ static inline const char *johnson_cook_unfit(const double *values)
 
 static const mpm_law johnson_cook_row = {
     .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(johnson_cook, JOHNSON_COOK_PARAMETERS), .unfit = MPM_UNFIT(johnson_cook_unfit),
+    MPM_ROW_PARAMETERS(johnson_cook, JOHNSON_COOK_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(johnson_cook_unfit),
     .fields = 3,
     .field = {
         STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,

@@ -42,7 +42,7 @@ static inline const char *mohr_coulomb_unfit(const double *values)
 
 static const mpm_law mohr_coulomb_row = {
     .name = "mohr_coulomb", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(mohr_coulomb, MOHR_COULOMB_PARAMETERS), .unfit = MPM_UNFIT(mohr_coulomb_unfit),
+    MPM_ROW_PARAMETERS(mohr_coulomb, MOHR_COULOMB_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mohr_coulomb_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "E. A. de Souza Neto, D. Peric, D. R. J. Owen, Computational Methods for Plasticity, Wiley "
                  "(2008), section 8.2. doi:10.1002/9780470694626",

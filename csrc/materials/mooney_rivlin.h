@@ -32,7 +32,7 @@ static inline const char *mooney_rivlin_unfit(const double *values)
 
 static const mpm_law mooney_rivlin_row = {
     .name = "mooney_rivlin", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(mooney_rivlin, MOONEY_RIVLIN_PARAMETERS), .unfit = MPM_UNFIT(mooney_rivlin_unfit),
+    MPM_ROW_PARAMETERS(mooney_rivlin, MOONEY_RIVLIN_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mooney_rivlin_unfit),
     .reference = "P. G. Ciarlet, G. Geymonat, Sur les lois de comportement en elasticite non lineaire "
                  "compressible, Comptes Rendus de l'Academie des Sciences Paris, Serie II 295 (1982) 423-426.",
 };

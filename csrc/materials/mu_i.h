@@ -37,7 +37,7 @@ static inline const char *mu_i_unfit(const double *values)
 
 static const mpm_law mu_i_row = {
     .name = "mu_i", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(mu_i, MU_I_PARAMETERS), .unfit = MPM_UNFIT(mu_i_unfit),
+    MPM_ROW_PARAMETERS(mu_i, MU_I_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mu_i_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "P. Jop, Y. Forterre, O. Pouliquen, A constitutive law for dense granular flows, Nature 441 "
                  "(2006) 727-730. doi:10.1038/nature04801",

@@ -44,8 +44,8 @@ static inline double ogden_stiffening(const double *values)
 
 static const mpm_law ogden_row = {
     .name = "ogden", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(ogden, OGDEN_PARAMETERS), .unfit = MPM_UNFIT(ogden_unfit),
-    .stiffening = ogden_stiffening,
+    MPM_ROW_PARAMETERS(ogden, OGDEN_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(ogden_unfit),
+    .stiffening = MPM_OUTSIDE_KERNELS(ogden_stiffening),
     .reference = "R. W. Ogden, Large deformation isotropic elasticity: on the correlation of theory and experiment "
                  "for compressible rubberlike solids, Proceedings of the Royal Society of London A 328 (1972) "
                  "567-583. doi:10.1098/rspa.1972.0096",

@@ -26,11 +26,11 @@
 /** The index of a parameter in the row. */
 #define MPM_PLACE(law, name) ((int)(offsetof(struct law##_parameters, name) / sizeof(double)))
 
-/** The condition of a law, in its row. Kernels ask for none, and do not compile it. */
+/** A function of a law's row, which kernels do not ask for and do not compile. */
 #ifdef MPM_DIM
-#define MPM_UNFIT(function) NULL
+#define MPM_OUTSIDE_KERNELS(function) NULL
 #else
-#define MPM_UNFIT(function) function
+#define MPM_OUTSIDE_KERNELS(function) function
 #endif
 
 /* ---- ranges ------------------------------------------------------------------------------------------------------ */

@@ -41,7 +41,7 @@ static inline const char *viscoelastic_unfit(const double *values)
 
 static const mpm_law viscoelastic_row = {
     .name = "viscoelastic", .viscous = true, .relaxes = true, .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(viscoelastic, VISCOELASTIC_PARAMETERS), .unfit = MPM_UNFIT(viscoelastic_unfit),
+    MPM_ROW_PARAMETERS(viscoelastic, VISCOELASTIC_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(viscoelastic_unfit),
     .fields = 2, .field = {INVERSE_METRIC("viscous_1"), INVERSE_METRIC("viscous_2")},
     .reference = "S. Reese, S. Govindjee, A theory of finite viscoelasticity and numerical aspects, International "
                  "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5",

@@ -42,7 +42,7 @@ static inline const char *von_mises_unfit(const double *values)
 
 static const mpm_law von_mises_row = {
     .name = "von_mises", .J_low = 1e-3, .J_high = 1e3,
-    MPM_ROW_PARAMETERS(von_mises, VON_MISES_PARAMETERS), .unfit = MPM_UNFIT(von_mises_unfit),
+    MPM_ROW_PARAMETERS(von_mises, VON_MISES_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(von_mises_unfit),
     .fields = 3,
     .field = {
         PLASTIC_VOLUME_RATIO,
