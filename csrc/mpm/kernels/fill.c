@@ -141,7 +141,8 @@ static size_t find_block(const mpm_grid *grid, const int32_t wanted[3])
         else
             high = middle;
     }
-    return low < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[low].block, wanted) ? low : grid->block_count;
+    const bool there = low < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[low].block, wanted);
+    return there ? low : grid->block_count;
 }
 
 /* A block that was found before: nodes ask for the same one many times. */
@@ -168,7 +169,8 @@ static real volume_at(const mpm_grid *grid, const int64_t at[DIM], struct found 
     }
     if (found->block == grid->block_count)
         return -1;
-    for (size_t b = found->block; b < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[b].block, wanted); b++)
+    for (size_t b = found->block;
+         b < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[b].block, wanted); b++)
         sum += field_nodes(grid, MPM_GRID_VOLUME, (ptrdiff_t)b)[4 * node + 3];
     return sum;
 }
@@ -202,7 +204,8 @@ static real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int 
 }
 
 /* Adds the reflections of a node near walls to its volume; a node on a wall is its own. `found`: of each reflection. */
-INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], real volume, struct found found[1 << DIM])
+INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], real volume,
+                             struct found found[1 << DIM])
 {
     int64_t other[DIM];
     unsigned near = 0;
