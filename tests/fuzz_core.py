@@ -61,7 +61,7 @@ RUNS = ("step", "run", "step_forced")
 COUNTED = ("step_forced", "delete_particles", "interpolate")  # whose arrays have as many rows as the object
 OTHER = (
     *("add_material", "add_collider", "drop_collider", "fill_collider", "add_field", "restore"),
-    *("set_gravity", "set_friction", "set_material", "set_collider"),
+    *("set_gravity", "set_friction", "set_material", "set_collider", "name_joint"),
 )
 VALUES = (0.0, 1.0, -1.0, 0.35, 1e300, 5e-324, float("nan"), float("inf"))
 

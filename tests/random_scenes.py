@@ -110,6 +110,7 @@ class Image:
             "J/(kg K)": speed**2,
             "J/(m3 K)": M_ / L**3 * speed**2,
             "J/kg": speed**2,
+            "J/m2": M_ / L**3 * speed**2 * L,
             "W/(m K)": M_ / L**3 * speed**3 * L,
             "W/m2": M_ / L**3 * speed**3,
             "K/m": 1 / L,

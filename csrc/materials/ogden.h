@@ -39,7 +39,8 @@ static inline const char *ogden_unfit(const double *values)
 static inline double ogden_stiffening(const double *values)
 {
     const struct ogden_parameters *p = MPM_VALUES(ogden, values);
-    return -fmin(p->alpha_1, fmin(p->alpha_2, p->alpha_3));
+    const double least = p->alpha_1 < p->alpha_2 ? p->alpha_1 : p->alpha_2;
+    return -(least < p->alpha_3 ? least : p->alpha_3);
 }
 
 static const mpm_law ogden_row = {
