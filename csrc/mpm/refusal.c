@@ -32,7 +32,7 @@ static double allowed_det(const mpm_simulation *simulation)
     if (simulation->settings.dt > 0 || simulation->integrator->solve || scheme->degree == MPM_LINEAR)
         return 0.1;
     double power = 1;
-    for (int m = 0; m < simulation->material_count; m++)
+    for (size_t m = 0; m < simulation->material_count; m++)
         power = fmax(mpm_material_stiffening(&simulation->materials[m]), power);
     const double det = fmax(0.8, 1 - 1.6 / power);
     return scheme->f_update == MPM_F_CAYLEY ? (1 + det) / 2 : det;
