@@ -95,7 +95,9 @@ def test_parameters_that_vary_and_a_fluid():
     x = np.array(sim.particles.x)
     tau = (
         sim.compute("stress")
-        * np.asarray(sim.compute("density") ** -1 * sim.particles.mass / sim.particles.volume)[:, None, None]
+        * np.asarray(sim.compute("law_density") ** -1 * sim.particles.mass / sim.particles.volume)[
+            :, None, None
+        ]
     )
     exact = -overburden(x[:, 1], (soil, water))
     assert np.abs(tau[:, 1, 1] - exact).max() < 1e-6 * np.abs(exact).max()

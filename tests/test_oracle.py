@@ -13,7 +13,6 @@ pytestmark = [
     pytest.mark.skipif(len(scenes.ISAS) < 2, reason="only the scalar kernels run here"),
 ]
 every_vector_isa = pytest.mark.parametrize("isa", scenes.ISAS[1:])
-every_law = pytest.mark.parametrize("law", scenes.LAWS)
 every_dtype = each("dtype", scenes.DTYPES)
 every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 
@@ -67,19 +66,20 @@ def grids(fast, oracle):
 ONE_STEP, MANY_STEPS = 50, 150
 # Clay near the tips of its ellipse, whose slope is infinite there, enlarges rounding, and so do edges between planes.
 # Measured 204 and 870.
+# The correction of the density of fluids takes nodes for full or for free surfaces, by rounding: measured 940 in J.
 MANY_STEPS_OF = {"nacc": 800, "mohr_coulomb": 3000}
+CORRECTED = 3000
 
 
 @every_vector_isa
 @every_dim
 @every_dtype
-@every_law
-def test_free_body(isa, dim, dtype, law):
-    fast, oracle = pair(
-        lambda: scenes.free_body(dim, law, side=24 if dim == 2 else 12, dtype=dtype, dt=5e-4, threads=1), isa
-    )
+@pytest.mark.parametrize(("law", "kappa"), [*((law, 0) for law in scenes.LAWS), ("fluid", 2)])
+def test_free_body(isa, dim, dtype, law, kappa):
+    options = {"dtype": dtype, "dt": 5e-4, "threads": 1, "density_correction": kappa}
+    fast, oracle = pair(lambda: scenes.free_body(dim, law, side=24 if dim == 2 else 12, **options), isa)
     eps = scenes.EPSILON[dtype]
-    for steps, limit in ((1, ONE_STEP), (99, MANY_STEPS_OF.get(law, MANY_STEPS))):
+    for steps, limit in ((1, ONE_STEP), (99, CORRECTED if kappa else MANY_STEPS_OF.get(law, MANY_STEPS))):
         fast.step(steps)
         oracle.step(steps)
         found = difference(fast, oracle) | grids(fast, oracle)

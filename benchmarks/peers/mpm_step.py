@@ -1,4 +1,5 @@
-"""This package, through its public face alone: `Simulation.step` with the options that a user has by default.
+"""This package, through its public face alone: `Simulation.step` with the options that a user has by default. Fluids do
+without the correction of their density, which the peers do not have.
 
 --dt auto lets the package choose its time step, which is longer than the peers'; what is compared is then the state of
 `Simulation.run` at the same time.
@@ -32,7 +33,7 @@ class Package:
             walls="separate",
         )
         self.scene.add(mpm.shapes.Points(x, volume=problem.volume), law, velocity=lambda _: self.v)
-        self.options = {"dx": h, "dtype": "float32", "threads": threads, "dt": dt}
+        self.options = {"dx": h, "dtype": "float32", "threads": threads, "dt": dt, "density_correction": 0}
 
     def begin(self) -> None:
         self.sim = mpm.Simulation(self.scene, **self.options)

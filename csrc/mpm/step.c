@@ -27,6 +27,7 @@
 #include "mpm/synchronize.h"
 #include "mpm/timestep.h"
 #include "mpm/totals.h"
+#include "mpm/volumes.h"
 #include "run/march.h"
 
 /* Bins if that is due, and does everything else that may fail before a step begins. */
@@ -87,7 +88,7 @@ static mpm_status check(mpm_simulation *simulation, double dt, mpm_reason *reaso
 /* How full nodes are, and what may still fail: conduction, and a binning before the gather, which keeps no copies. */
 static mpm_status prepare_gather(mpm_simulation *simulation, const mpm_step *step, mpm_reason *reason)
 {
-    mpm_sweeps_fill(simulation);
+    mpm_volumes_fill(simulation);
     mpm_status status = mpm_heat_conduct(simulation, step, reason);
     if (status || *reason != MPM_NO_REASON)
         return status;

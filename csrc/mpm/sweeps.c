@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "mpm/describe.h"
-#include "mpm/heat.h"
 #include "mpm/state.h"
 
 static void free_reports(struct reports *reports, mpm_device *device)
@@ -423,19 +422,14 @@ void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report)
     report->approach = approach;
 }
 
-void mpm_sweeps_fill(mpm_simulation *simulation)
+void mpm_sweeps_fill(mpm_simulation *simulation, const mpm_heat_arguments *heat)
 {
-    if (!simulation->grid.field[MPM_GRID_FILL])
-        return;
     mpm_grid_pass described = mpm_sweeps_describe_grid(simulation, MPM_GRID_STEP, 0);
     for (size_t m = 0; m < simulation->material_count; m++)
         described.has_volumes |= simulation->materials[m].has_volumes;
     described.fluid_volume = simulation->fluid_volume;
-    mpm_arguments arguments = {0};
-    if (simulation->heat.expands)
-        arguments.heat = mpm_heat_arguments_of(simulation, 0);
     if (described.has_volumes)
-        sweep(simulation, MPM_VOLUME, arguments);
+        sweep(simulation, MPM_VOLUME, (mpm_arguments){.heat = *heat});
     const mpm_pass volumes = {.kind = MPM_PASS_VOLUMES, .joins = true, .grid = &simulation->grid,
                               .stage = &described};
     const mpm_pass fill = {.kind = MPM_PASS_FILL, .grid = &simulation->grid, .stage = &described};

@@ -35,7 +35,8 @@ void mpm_sweeps_rest_volume(mpm_simulation *simulation);
 void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* with the body force of the step */
 mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation); /* of the blocks */
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
-void mpm_sweeps_fill(mpm_simulation *simulation); /* how full the nodes are, for fluids in the G2P that follows */
+/* How full the nodes are, for fluids in the G2P that follows. `heat` is read where materials expand. */
+void mpm_sweeps_fill(mpm_simulation *simulation, const mpm_heat_arguments *heat);
 void mpm_sweeps_f_bar(mpm_simulation *simulation, double dt); /* F-bar: averages for the G2P that follows */
 /* The collider that is fastest near material, NULL without colliders, and its speed, 0 if none is near. */
 const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double *speed);

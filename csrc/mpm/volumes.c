@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "base/real.h"
+#include "mpm/heat.h"
+#include "mpm/sweeps.h"
 
 static const double ROUNDING = 1e-6; /* of masses and volumes: a simulation from a file agrees with its writer */
 
@@ -28,4 +30,14 @@ void mpm_volumes_note_all(mpm_simulation *simulation)
                              mpm_real_at(mass, slot, mapped.real_size), group->material); /* padding has none */
     }
     mpm_particles_unmap(&simulation->particles, MPM_COLUMN_MASS, MPM_COLUMN_VOLUME + 1);
+}
+
+void mpm_volumes_fill(mpm_simulation *simulation)
+{
+    if (!simulation->grid.field[MPM_GRID_FILL])
+        return;
+    mpm_heat_arguments heat = {0};
+    if (simulation->heat.expands)
+        heat = mpm_heat_arguments_of(simulation, 0);
+    mpm_sweeps_fill(simulation, &heat);
 }

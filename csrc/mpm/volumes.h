@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which materials have particles whose mass does not tell their volume (mpm/kernels/fill.c).
+ * How full nodes are, and which materials have particles whose mass does not tell their volume (mpm/kernels/fill.c).
  */
 #pragma once
 #include "mpm/state.h"
@@ -10,3 +10,6 @@ void mpm_volumes_note(mpm_simulation *simulation, double volume, double mass, in
 
 /** Notes all particles. */
 void mpm_volumes_note_all(mpm_simulation *simulation);
+
+/** Finds how full nodes are, for fluids in the G2P that follows; without the correction of density, does nothing. */
+void mpm_volumes_fill(mpm_simulation *simulation);

@@ -295,13 +295,15 @@ static uint64_t colliders_near(const mpm_grid_pass *pass, const mpm_node_block *
     return near;
 }
 
-/* The share of a node's B-spline outside of colliders, and the surface that is nearest to it. */
+/* The share of a node's B-spline outside of colliders, and the surface that decides it. Colliders are one union: where
+ * surfaces meet or overlap, the least distance counts. So a union gives what its parts give as colliders of their own.
+ * A product of shares would be nearer the truth in corners. */
 static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int64_t at[DIM],
                             mpm_shape_reading *nearest)
 {
     const mpm_colliders *colliders = &pass->colliders;
     const double h = colliders->dx;
-    double x[3] = {0}, share = 1;
+    double x[3] = {0};
     for (int a = 0; a < DIM; a++)
         x[a] = colliders->lower[a] + (double)at[a] * h;
     *nearest = (mpm_shape_reading){.phi = INFINITY};
@@ -310,11 +312,10 @@ static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int6
             continue;
         const mpm_collider *collider = &colliders->list[k];
         const mpm_shape_reading reading = mpm_collider_read(collider, &collider->now, x, UINT64_MAX);
-        share *= share_beyond(reading.phi / h, pass->scheme.degree);
-        if (fabs(reading.phi) < fabs(nearest->phi))
+        if (reading.phi < nearest->phi)
             *nearest = reading;
     }
-    return share;
+    return share_beyond(nearest->phi / h, pass->scheme.degree);
 }
 
 /* How full the nodes of a block near colliders are. A node shares volume and room with the node that is nearest to its
