@@ -73,7 +73,10 @@ def test_the_difference_from_explicit_steps_is_of_first_order(law):
     for dt in (2e-4, 1e-4):
         runs = [
             block(material, 2, integrator=name, dt=dt, **options)
-            for name, options in (("explicit", {"density_correction": 0}), ("implicit-euler", {"tolerance": 1e-9}))
+            for name, options in (
+                ("explicit", {"density_correction": 0}),
+                ("implicit-euler", {"tolerance": 1e-9}),
+            )
         ]
         for sim in runs:
             sim.run(8e-3)
