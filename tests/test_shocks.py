@@ -55,9 +55,8 @@ def shock(material, u, viscosity, cells=200, **numerics):
 )
 def test_a_shock_meets_the_jump_conditions(material, u, noise):
     """`noise`: RMS error of the pressure behind the shock over that pressure, at most with and at least without."""
-    fluid = (
-        material is GAS
-    )  # what the viscosity does is told without the correction of J, which calms shocks, too
+    fluid = material is GAS
+    # The viscosity is measured without the correction of J, which calms shocks, too.
     plain = {"density_correction": 0} if fluid else {}
     quiet, loud = (shock(material, u, viscosity, **plain) for viscosity in (USUAL, None))
     J, x, expected, front, dx = quiet

@@ -95,9 +95,8 @@ def test_the_colour_scale_grows_and_never_shrinks():
         sim.particles.v = np.tile([speed, 0.0], (len(sim.particles), 1))
         assert not browser.ask("ready")
         assert browser.frame["limits"] == (0, top)
-    assert not browser.ask(
-        "color", name="law_density"
-    )  # at rest 1 kg/m^3: one value is the middle of its scale
+    # At rest 1 kg/m^3: one value is the middle of its scale.
+    assert not browser.ask("color", name="law_density")
     browser.draw()
     for stretch, limits in ((1.0, (0.5, 1.5)), (0.5, (0.5, 3)), (2.0, (0.25, 3)), (1.0, (0.25, 3))):
         sim.particles.F[:, 0, 0] = stretch
