@@ -29,6 +29,9 @@ __all__ = ["describe", "quantities", "restore"]
 Array = npt.NDArray[Any]
 FORM_ARRAYS = ("nodes", "numbers", "reference", "points", "own")
 MOST = 1 << 61  # particles, and the number of the first one: their sum is an int64
+LATER = {
+    "plastic_strain": {"von_mises", "johnson_cook"}
+}  # scalars of laws; these have had them in every version
 NOT_FIELDS = {"x", "id", *RESERVED}  # which are compared separately
 
 
@@ -110,9 +113,10 @@ def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
     options = mapping(tree["numerics"], "numerics")
     if options.get("beta") == 0:  # an older version kept options that beta = 0 does not use
         options = {name: value for name, value in options.items() if name not in numerics.OF_SOLVES}
+    chosen = numerics.Numerics.restored(scene, options)
     return Snapshot(
         scene=scene,
-        numerics=numerics.Numerics.restored(scene, options),
+        numerics=chosen,
         rng=generators.restore(tree["rng"], reader),
         materials=materials,
         parts=tuple(_parts(listing(tree["parts"], "parts"), reader, scene, materials, whole(state["id"]))),
@@ -120,7 +124,7 @@ def restore(tree: Tree, arrays: Mapping[str, Given]) -> Snapshot:
         fields=tuple(_field(entry) for entry in listing(tree.get("fields", []), "fields")),
         layers=_layers(tree, len(materials), scene),
         forms=dict(_forms(listing(tree.get("forms", []), "forms"), reader, scene.dimension, materials)),
-        arrays=_state(mapping(tree["clock"], "clock"), state),
+        arrays=_with_later_fields(_state(mapping(tree["clock"], "clock"), state), materials, chosen.dtype),
         attached=_all_attached(tree.get("attached", []), reader, scene),
     )
 
@@ -141,6 +145,18 @@ def _state(clock: Tree, state: dict[str, Given]) -> dict[str, Given]:
         if not given.keys() <= set(names):
             raise ValueError(f"{kind} has entries that this version does not support")
         state[kind] = np.array([given.get(name, 0) for name in names], dtype=state[kind].dtype)
+    return state
+
+
+def _with_later_fields(
+    state: dict[str, Given], materials: tuple[Material, ...], dtype: str
+) -> dict[str, Given]:
+    """The arrays, with initial values of the fields that laws did not keep when an older version wrote the file."""
+    for name, always in LATER.items():
+        kept_by = {one.law: row for one in materials for row in one._row["history"] if row["name"] == name}
+        if name not in state and kept_by and not kept_by.keys() & always:
+            [initial] = {row["initial"] for row in kept_by.values()}
+            state[name] = np.full(whole(state["id"]).shape, initial, dtype)
     return state
 
 
