@@ -64,18 +64,23 @@ INLINE struct snow snow_prepare(const struct snow_parameters *p)
 NOINLINE void snow_yield(const struct snow *law, matrix *F, wide *Jp, wide *plastic, mask may_yield)
 {
     const struct singular trial = singular_decompose(*F);
-    wide clamped[DIM], ratio = wide_set(1), trace = wide_set(0), square = wide_set(0);
+    wide clamped[DIM], share[DIM], ratio = wide_set(1), trace = wide_set(0), square = wide_set(0);
     mask yields = wide_less(wide_set(1), wide_set(0)); /* none so far */
     UNROLL for (int i = 0; i < DIM; i++) {
         const wide value = trial.value[i];
         clamped[i] = wide_min(wide_max(value, law->shortest), law->longest);
         yields |= wide_less(value, law->shortest) | wide_less(law->longest, value);
-        const wide share = value / clamped[i], flowed = wide_log_any(share);
-        ratio *= share;
+        share[i] = value / clamped[i];
+        ratio *= share[i];
+    }
+    yields &= may_yield;
+    if (!mask_any(yields))
+        return;
+    UNROLL for (int i = 0; i < DIM; i++) {
+        const wide flowed = wide_log_any(share[i]);
         trace += flowed;
         square = wide_fma(flowed, flowed, square);
     }
-    yields &= may_yield;
     *F = matrix_select(yields, singular_compose(&trial, clamped), *F);
     *Jp = wide_select(yields, *Jp * ratio, *Jp);
     const wide length2 = wide_max(wide_fnma(trace * trace, wide_set((real)(1.0 / 3)), square), wide_set(0));
