@@ -61,7 +61,10 @@ GROUPS = {
         *("snow-wedge", "snow-wedge-3d", "snowball", "snow-box", "snow-ring", "snow-triangle"),
         *("snow-parameters", "snow-plow"),
     ),
-    "Sand, soil and mud": ("sand-column", "sand-column-3d", "sand-hourglass", "clay-indentation", "mudslide"),
+    "Sand, soil and mud": (
+        *("sand-column", "sand-column-3d", "sand-hourglass", "clay-indentation", "mudslide"),
+        *("retaining-wall", "quick-clay"),
+    ),
     "Elastic solids": (
         "cube",
         "disks",

@@ -30,8 +30,8 @@ VALUES = {
     "g_1": 0.5,
     "g_2": 0.2,
     "k_1": 2e4,
-    "tensile_strength": 1e3,
-    "fracture_energy": 1.0,
+    "tensile_strength": 2e3,
+    "fracture_energy": 50.0,
     "density": 1000.0,
 }  # of all laws that have such a parameter
 OWN = {  # of one law; another has a mu_1, too
