@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Fragments", "fragments"]
 
 REACH = 1.75  # times the mean spacing of two particles: diagonals of a stretched lattice are shorter
+TINY = 1e-300  # [kg]
 NEAR = 2.0  # cells: a broken particle goes to the piece of a whole one within
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fragments:
-    """The pieces of bodies, the heaviest first. Made by `fragments`.
+    """The pieces of bodies, the heaviest first, equal ones in the order of their bodies. Made by `fragments`.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ def fragments(sim: Simulation, *, damage: float = 0.9, least: int = 4) -> Fragme
         dust += float(mass[lost[label[lost] < 0]].sum())
     count = np.bincount(label[label >= 0], minlength=len(named))
     weight = np.bincount(label[label >= 0], weights=mass[label >= 0], minlength=len(named))
-    order = np.argsort(-weight, kind="stable")
+    order = np.argsort(-np.round(weight / max(weight.max(initial=0), TINY), 9), kind="stable")  # sums round
     kept = order[count[order] >= fewest]
     dust += float(weight[count < fewest].sum())
     number = np.full(len(named) + 1, -1)  # the last is that of particles without a piece
