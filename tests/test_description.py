@@ -88,6 +88,7 @@ def test_the_tables_have_all_that_there_is():
         "HistoryField",
         "Material",
         "UserLaw",
+        "Weibull",
         "hardening",
         "library",
     }

@@ -90,6 +90,8 @@ METHODS = {
             {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
              "contact": [*NAME, "mirror"], "friction": NOT_NEGATIVE,
              "restitution": [*NUMBER, -1, 0.5, 1.5],
+             "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
+             "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
              "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
              "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
         for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))
@@ -342,6 +344,7 @@ RESULTS = (
     Totals,
     viz.Picture,
     viz.Surface,
+    P.CriticalState,
     P.Fit,
     P.Response,
 )

@@ -222,6 +222,8 @@ STEPPED = {"dt": 0.1, "steps": 3, "method": "midpoint"}
 NET = {"mass": [1, 1, 1], "springs": [(0, 1), (1, 2)], "stiffness": 1.0, "length": [1.0, 1.0]}
 ROTATION = integrators.Rotation()
 
+TRESCA = M.MohrCoulomb(E=1e6, nu=0.3, density=1e3, friction_angle_deg=0, cohesion=1e3)
+
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 JOHNSON_COOK = {"A": 1e3, "B": 1e3, "n": 0.3, "shear_modulus": 1e5, "sound_speed": 10.0, "specific_heat": 1.0,
                 "melting_temperature": 1300.0, "density": 1e3}
@@ -238,7 +240,8 @@ TARGETS = {
     "Contact that slips": (lambda c, **k: mpm.Contact(**k), {"contact": "slip"}, {"adhesion": [1.0]}),
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"},
              {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)],
-              "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER}),
+              "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
+              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)]}),
     "Wall with a temperature": (lambda c, **k: mpm.Wall(**k), {"contact": "slip", "temperature": 300.0}, {"flux": [1]}),
     "Thermal": (lambda c, **k: mpm.Thermal(**k), {"conductivity": 1.0, "specific_heat": 1.0},
                 {"conductivity": NOT_NEGATIVE, "specific_heat": POSITIVE, "temperature": POSITIVE,
@@ -393,6 +396,9 @@ TARGETS = {
                    "parameters": [None, "E", 1, {}, [], [1], ["density"], ["e"], ["E", "E"], [None]]}),
     "Fit.plot": (lambda c, **k: P.Fit(c.solid, np.zeros(2), {}).plot(**{"ax": c.ax, **k}),
                  {"x": [1, 2], "data": [3, 4]}, {"x": PAIR, "data": PAIR, **INTO}),
+    "Response.critical_state": (
+        lambda c, **k: P.triaxial(TRESCA, confinement=2e4, axial_strain=-0.3, steps=60).critical_state(**k), {},
+        {"tolerance": [*(w for w in POSITIVE if w is not None), 1.0]}),
     "Response.plot": (lambda c, **k: P.oedometer(c.solid, axial_strain=0.1, steps=1).plot(**{"ax": c.ax, **k}), {},
                       {"x": [v for v in NAME if v is not None] + ["Jp"], "y": [v for v in NAME if v is not None],
                        **INTO}),
@@ -632,6 +638,8 @@ TARGETS = {
                            {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
                             "contact": [*NAME, "mirror"],
                             "friction": NOT_NEGATIVE, "restitution": [*NUMBER, -1, 1.5],
+                            "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
+                            "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
                             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
                             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),
     "joints.Hinge": (lambda c, **k: mpm.joints.Hinge(**k), {"point": (0, 0)},
@@ -777,6 +785,7 @@ FLOWS = {
        for name in ("NACC", "DruckerPrager", "MohrCoulomb", "MuI", "Viscoelastic")},
     "CamClay": M.CamClay(shear_modulus=1e5, density=1, swelling=0.02, compression=0.1, critical_slope=1,
                          preconsolidation=1e4),
+    "Brittle": M.Brittle(E=1e5, nu=0.3, density=1, tensile_strength=1e3, fracture_energy=1, crack_band=0.1),
     "HerschelBulkley": M.HerschelBulkley(bulk_modulus=1e5, shear_modulus=1e4, yield_stress=1, consistency=1, density=1),
 }
 for flowing, flows in FLOWS.items():

@@ -172,9 +172,13 @@ def checked_heat(temperature: object, flux: object, transfer: object) -> dict[st
         "flux": _check.number("flux", flux),
         "transfer": None if transfer is None else _checked_transfer(transfer),
     }
-    given = [f"{name} = {_check.shown(value)}" for name, value in found.items() if value]
+    given = [name for name, value in found.items() if value]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)}: a surface has one of them")
+        *others, last = given
+        raise ValueError(
+            f"{last} = {_check.shown(found[last])}: a surface has one of temperature, flux and transfer, and has "
+            f"{' and '.join(f'{name} = {_check.shown(found[name])}' for name in others)}"
+        )
     return found
 
 
