@@ -372,7 +372,7 @@ FIRST_STEPS = [
     (lambda: mpm.fit, r"did you mean mpm\.point\.fit"),
     (
         lambda: mpm.Simulation(scene(), dx=1 / 8).plot(color="plastic_strain"),
-        "plastic_strain is a state of von_mises and johnson_cook",
+        "plastic_strain is a state of snow, sand, .* and johnson_cook",
     ),
     (lambda: mpm.Simulation(scene(), dx=1 / 8).compute("J"), r"sim\.particles\['J'\] has it"),
     (lambda: mpm.save, r"simulations have it: sim\.save"),

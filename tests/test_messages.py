@@ -65,7 +65,7 @@ def test_a_value_that_was_written_is_named_with_its_range(field, words):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("plastic_strain", "plastic_strain is a state of von_mises and johnson_cook only"),
+        ("plastic_strain", ", cam_clay, mu_i, herschel_bulkley and johnson_cook only"),
         ("friction_angle_deg", "is one value for a whole material there"),
         ("age", "age is a state of other materials only"),
     ],

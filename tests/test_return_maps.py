@@ -17,6 +17,11 @@ RETURNING = {
 MATERIALS = RETURNING | test_flow.LAWS  # and laws with other parameters
 COUNT = 2000
 NO_RATE = 1e37  # [s] so long that no rate matters
+# Tables give the strength at the plastic strain before the step, so that the surface is one step late.
+EXPLICIT_HARDENING = scenes.EXPLICIT_HARDENING | {
+    "soft edges": ("follows a table", 0.8),  # measured 0.55
+    "soft cone": ("follows a table", 1.6),  # measured 1.10
+}
 
 every_dim = pytest.mark.parametrize("d", scenes.DIMS)
 every_dtype = each("dtype", scenes.DTYPES)
@@ -44,7 +49,7 @@ def difference(one, other):
     return np.max(np.abs(one - other).max(axis=0) / np.maximum(np.abs(one).max(axis=0), 1e-30))
 
 
-@pytest.mark.parametrize("name", [name for name in MATERIALS if name not in scenes.EXPLICIT_HARDENING])
+@pytest.mark.parametrize("name", [name for name in MATERIALS if name not in EXPLICIT_HARDENING])
 @every_dim
 @every_isa
 @every_dtype
@@ -59,13 +64,13 @@ def test_a_second_return_changes_nothing(name, d, isa, dtype, first, second):
     assert difference(same, kept) <= 128 * eps  # measured 21 eps
 
 
-@pytest.mark.parametrize("law", scenes.EXPLICIT_HARDENING)
+@pytest.mark.parametrize("law", EXPLICIT_HARDENING)
 @every_dim
 @every_isa
 @each("strain", [1e-1, 1e-2, 1e-3, 1e-4])
 def test_a_second_return_of_explicit_hardening_moves_by_no_more_than_the_step(law, d, isa, strain):
     """The surface is one step late: an error of first order in the strain of the step."""
-    _, most = scenes.EXPLICIT_HARDENING[law]
+    _, most = EXPLICIT_HARDENING[law]
     F, history = states(law, d)
     for _ in range(40):  # until the state and its surface agree
         F, history = flow(MATERIALS[law], F, history, isa)

@@ -353,7 +353,7 @@ def test_jp_stays_with_its_particle(d, dtype):
         expected = [mark_of.get(i, 1.0) for i in sim.particles.id.tolist()]
         np.testing.assert_array_equal(sim.particles.Jp, np.array(expected, dtype))
     assert sim.health["binnings"] >= 12
-    density = sim.compute("density")
+    density = sim.compute("law_density")  # of fluids too, from their J
     np.testing.assert_allclose(
         density * sim.particles.volume * sim.particles.J * sim.particles.Jp, sim.particles.mass, rtol=1e-5
     )
