@@ -203,6 +203,23 @@ static real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int 
     return 0;
 }
 
+/* The image in the domain of a node beyond mirrors and periodic faces. Returns whether it is another node. */
+static bool into_domain(const mpm_grid_pass *pass, int64_t at[DIM])
+{
+    bool moves = false;
+    for (int a = 0; a < DIM; a++) {
+        const int64_t cells = pass->cells[a], before = at[a];
+        if (pass->walls[2 * a].contact == MPM_PERIODIC)
+            at[a] = (at[a] % cells + cells) % cells;
+        else if (pass->walls[2 * a].contact == MPM_MIRROR && at[a] < 0)
+            at[a] = -at[a];
+        else if (pass->walls[2 * a + 1].contact == MPM_MIRROR && at[a] > cells)
+            at[a] = 2 * cells - at[a];
+        moves |= at[a] != before;
+    }
+    return moves;
+}
+
 /* Adds the reflections of a node near walls to its volume; a node on a wall is its own. `found`: of each reflection. */
 INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], real volume,
                              struct found found[1 << DIM])
@@ -352,7 +369,8 @@ NOINLINE void fill_at_colliders(const mpm_grid_pass *pass, const mpm_node_block 
                 is_own &= other[a] == at[a];
             }
         if (!is_own) {
-            share += share_outside(pass, near, other, &unused);
+            const bool moves = into_domain(pass, other);
+            share += share_outside(pass, moves ? UINT64_MAX : near, other, &unused);
             sum += (double)with_reflections(pass, other, volume_of_any(pass, other, 0, found), found);
         }
         if (share >= LEAST_SHARE && per_cell * sum >= FULL * share)

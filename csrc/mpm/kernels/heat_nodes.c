@@ -14,7 +14,7 @@
  *
  * What the wall gives is what particles gain at such nodes beyond the heat that has flowed there. Images are found by
  * their coordinates, in ascending order, so that all images of a node have the same bits. Where two faces meet at an
- * edge, the first axis has the temperature of its nodes.
+ * edge, its nodes have the mean of the temperatures.
  */
 #include "mpm/kernels/nodes.h"
 
@@ -33,9 +33,11 @@ struct along {
     int face;
 };
 
-/* T -> sign T + offset, from an image to the domain. */
+/* The reflections at faces of given temperature from an image to the domain: their number, and the sum of the
+ * temperatures. */
 struct reflection {
-    real sign, offset;
+    int count;
+    real sum;
 };
 
 static struct axis axis_of(const mpm_heat_pass *pass, int a)
@@ -110,7 +112,18 @@ static struct reflection across(const struct axis *axis, int face, struct reflec
 {
     if (face < 0 || !axis->odd[face])
         return r;
-    return (struct reflection){-r.sign, 2 * axis->wall[face] - r.offset};
+    return (struct reflection){r.count + 1, r.sum + axis->wall[face]};
+}
+
+/* T -> sign T + offset. Where faces of several temperatures meet, the offset is the mean over their orders. */
+static real sign_of(const struct reflection *r)
+{
+    return r->count % 2 ? -1 : 1;
+}
+
+static real offset_of(const struct reflection *r)
+{
+    return r->count % 2 ? 2 * r->sum / (real)r->count : 0;
 }
 
 /* Where the nodes of a block of the layer are; NULL: it is not in the grid. */
@@ -146,13 +159,13 @@ struct place {
     int face[DIM];         /* across which the node is reflected; -1: none */
     struct reflection own; /* from the node to the domain */
     bool odd;              /* has an odd image, or lies on an odd plane */
-    bool given;            /* lies on an odd plane, at the temperature */
+    int given;             /* lies on so many odd planes, at the mean of their temperatures */
     real temperature;
 };
 
 static struct place find_place(const struct axis axes[DIM], const int64_t at[DIM])
 {
-    struct place place = {.own = {1, 0}};
+    struct place place = {.own = {0, 0}};
     for (int a = 0; a < DIM; a++) {
         const struct axis *axis = &axes[a];
         place.image[a][0] = (struct along){at[a], -1};
@@ -166,15 +179,17 @@ static struct place find_place(const struct axis axes[DIM], const int64_t at[DIM
         place.own = across(axis, inside.face, place.own);
         for (int side = 0; side < 2; side++) {
             const bool on = axis->odd[side] && inside.at == (side ? axis->cells : 0);
-            if (on && !place.given) {
-                place.given = true;
-                place.temperature = axis->wall[side];
+            if (on) {
+                place.temperature += axis->wall[side];
+                place.given++;
             }
             place.odd |= on;
         }
         for (int k = 0; k < place.images[a]; k++)
             place.odd |= place.image[a][k].face >= 0 && axis->odd[place.image[a][k].face];
     }
+    if (place.given)
+        place.temperature /= (real)place.given;
     return place;
 }
 
@@ -197,7 +212,7 @@ static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM],
     for (;;) {
         bool crosses = false;
         int64_t at[DIM];
-        struct reflection r = {1, 0};
+        struct reflection r = {0, 0};
         for (int a = 0; a < DIM; a++) {
             at[a] = place->image[a][k[a]].at;
             const int face = place->image[a][k[a]].face;
@@ -206,14 +221,14 @@ static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM],
         }
         const real *sums = find_node(grid, MPM_GRID_HEAT, at, layer);
         if (sums && sums[3] > 0) {
-            sum.heat += r.sign * sums[0] + r.offset * sums[3];
+            sum.heat += sign_of(&r) * sums[0] + offset_of(&r) * sums[3];
             sum.capacity += sums[3];
             sum.own_heat += crosses ? 0 : sums[0];
             sum.own_capacity += crosses ? 0 : sums[3];
             sum.own_weighted += crosses ? 0 : sums[1];
             sum.own_weight += crosses ? 0 : sums[2];
             if (flows)
-                sum.flow += r.sign * find_node(grid, MPM_GRID_HEAT_FLOW, at, layer)[0];
+                sum.flow += sign_of(&r) * find_node(grid, MPM_GRID_HEAT_FLOW, at, layer)[0];
         }
         int a = DIM - 1;
         while (a >= 0 && ++k[a] == place->images[a])
@@ -454,7 +469,7 @@ static void fold_mean(const mpm_grid *grid, const struct axis axes[DIM], const s
 {
     const struct sums sum = sum_images(grid, axes, place, layer, false);
     const real mean = over(sum.heat, sum.capacity);
-    const real T = place->given ? place->temperature : place->own.sign * (mean - place->own.offset);
+    const real T = place->given ? place->temperature : sign_of(&place->own) * (mean - offset_of(&place->own));
     value[0] = value[2] = T;
     value[1] = place->odd ? T - over(sum.own_heat, sum.own_capacity) : 0;
     value[3] = over(sum.own_weighted, sum.own_weight);
@@ -465,7 +480,7 @@ static double fold_change(const mpm_grid *grid, const struct axis axes[DIM], con
                           const real *own, real flow, real value[4])
 {
     const struct sums sum = sum_images(grid, axes, place, layer, true);
-    const real change = place->given ? 0 : place->own.sign * over(sum.flow, sum.capacity);
+    const real change = place->given ? 0 : sign_of(&place->own) * over(sum.flow, sum.capacity);
     value[1] += change;
     value[2] = value[0] + change;
     return place->odd ? (double)own[3] * (double)value[1] - (double)flow : 0;
