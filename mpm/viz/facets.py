@@ -169,6 +169,35 @@ def draw(
     )
 
 
+def shaded(
+    x: npt.NDArray[Any],
+    triangles: npt.NDArray[Any],
+    levels: npt.NDArray[Any],
+    camera: Camera,
+    *,
+    size: tuple[int, int],
+    fine: int,
+    table: npt.NDArray[np.uint8] = TABLE,
+) -> Facets | None:
+    """Draw the triangles (m, 3), counter-clockwise from outside, of points (n, 3) [m] that face a camera, lit by
+    `shading`; other arguments as in `draw`."""
+    seen, light = shading(np.asarray(x, np.float64), triangles, camera)
+    column, row, near = camera.project(x)
+    assert near is not None  # in 3-D
+    return draw(
+        column,
+        row,
+        near * np.float32(camera.scale),
+        triangles[seen],
+        levels,
+        light[seen],
+        size=size,
+        fine=fine,
+        table=table,
+        lens=camera.lens / camera.scale,
+    )
+
+
 def shading(
     x: FloatArray, corners: npt.NDArray[Any], camera: Camera
 ) -> tuple[npt.NDArray[np.bool_], FloatArray]:

@@ -98,21 +98,14 @@ def draw(
     x = np.concatenate(parts) if parts else np.empty((0, 3))
     if not len(x):
         return None
-    triangles = np.arange(len(x)).reshape(-1, 3)
-    seen, light = facets.shading(x, triangles, camera)
-    column, row, near = camera.project(x)
-    assert near is not None
-    return facets.draw(
-        column,
-        row,
-        near * np.float32(camera.scale),
-        triangles[seen],
+    return facets.shaded(
+        x,
+        np.arange(len(x)).reshape(-1, 3),
         np.zeros(len(x)),
-        light[seen],
+        camera,
         size=size,
         fine=fine,
         table=np.array([INK], dtype=np.uint8),
-        lens=camera.lens / camera.scale,
     )
 
 

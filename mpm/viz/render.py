@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
@@ -312,6 +313,9 @@ class Renderer:
     def _paint(self, image: Image, shot: Shot, limits: tuple[float, float]) -> None:
         levels, camera = self.style.levels(shot.shown, limits), shot.stand.camera
         size = OVERSAMPLE * self.width, OVERSAMPLE * self.height
+        shaded = functools.partial(
+            facets.shaded, camera=camera, size=size, fine=OVERSAMPLE, table=self.style.table
+        )
         found: facets.Facets | _Grains | None = None
         if len(shot.x):
             column, row, near = camera.project(shot.x)
@@ -323,7 +327,7 @@ class Renderer:
                     column, row, shot.triangles, levels, self.style.table, OVERSAMPLE, image
                 )
             elif shot.triangles is not None:
-                found = self._faces(shot.x, shot.triangles, levels, camera, size)
+                found = shaded(shot.x, shot.triangles, levels)
             else:
                 away = None if near is None else near / np.float32(camera.scale)
                 radius = camera.radii(COVER[self.dimension] * shot.spacing, away)
@@ -340,7 +344,7 @@ class Renderer:
         hard = None
         if shot.solids is not None:
             inks = self.style.levels(shot.solids.shown, limits)
-            hard = self._faces(shot.solids.x, shot.solids.triangles, inks, camera, size)
+            hard = shaded(shot.solids.x, shot.solids.triangles, inks)
         block = None if shot.ground is None else ground.copied(shot.ground)
         layers = [layer for layer in (found, hard, block) if layer is not None]
         for layer, behind in itertools.combinations(layers, 2):
@@ -354,32 +358,6 @@ class Renderer:
             front = ground.nearest(layers, size)
             for one in shot.surfaces:
                 one.veil(image, (0, 0, *size), front, OVERSAMPLE)
-
-    def _faces(
-        self,
-        x: npt.NDArray[Any],
-        triangles: npt.NDArray[np.int32],
-        levels: npt.NDArray[np.uint8],
-        camera: Camera,
-        size: tuple[int, int],
-    ) -> facets.Facets | None:
-        """Triangles of a surface (k, 3)."""
-        places = np.asarray(x, np.float64)
-        seen, light = facets.shading(places, triangles, camera)
-        column, row, near = camera.project(x)
-        assert near is not None
-        return facets.draw(
-            column,
-            row,
-            near * np.float32(camera.scale),
-            triangles[seen],
-            levels,
-            light[seen],
-            size=size,
-            fine=OVERSAMPLE,
-            table=self.style.table,
-            lens=camera.lens / camera.scale,
-        )
 
     def _light(self, image: Image, shot: Shot, layers: Sequence[facets.Facets | _Grains]) -> None:
         """Light what is seen, and the ground that it casts shadows on."""
