@@ -302,6 +302,21 @@ def test_a_body_on_both_sides_of_a_periodic_face_is_refused(dim):
 
 
 @pytest.mark.parametrize("dim", DIMS)
+def test_a_block_across_a_periodic_face_loads_a_collider_at_both_ends(dim):
+    """A block slides on a plate as long as the period. In the middle of the last step, it is half across the face but
+    for half a step's way, which alone is the lever of its weight about the middle of the plate."""
+    scene = mpm.Scene([0] * dim, [20 * H] * dim, walls={"x": "periodic"}, gravity=[0] * (dim - 1) + [-G])
+    scene.add_collider(Box([0] * dim, [20 * H] * (dim - 1) + [4 * H]), name="plate")
+    low, high = [13 * H, *[8 * H] * (dim - 2), 4 * H], [17 * H, *[12 * H] * (dim - 2), 6 * H]
+    scene.add(Box(low, high), STONE, velocity=[1.0, *[0] * (dim - 1)])
+    sim = mpm.Simulation(scene, dx=H, dt=4e-3)
+    sim.run(5 * H)
+    weight = 1000 * (4 * H) ** (dim - 1) * 2 * H * G
+    torque = sim.history["torque:plate"][-1] if dim == 2 else -sim.history["torque:plate"][-1, 1]
+    np.testing.assert_allclose(torque, -weight * 4e-3 * 2e-3, rtol=1e-6)  # 4e-11
+
+
+@pytest.mark.parametrize("dim", DIMS)
 def test_the_inertia_of_what_is_left_of_a_body_is_positive(dim):
     """The particles of a small ball may have more inertia as points than the ball has."""
     h = 1 / 16

@@ -408,8 +408,11 @@ static void enter(const mpm_simulation *simulation)
         for (int a = 0; a < 3; a++)
             given[a] =
                 c->impulse[0] * c->normal[a] + c->impulse[1] * c->tangent[0][a] + c->impulse[2] * c->tangent[1][a];
-        if (k >= 0)
-            mpm_collider_enter(&simulation->look.block_books[k], &simulation->boundary.colliders[k], c->at, given);
+        if (k >= 0) {
+            double at[3] = {c->at[0], c->at[1], c->at[2]};
+            mpm_touch_into_domain(&simulation->boundary, at);
+            mpm_collider_enter(&simulation->look.block_books[k], &simulation->boundary.colliders[k], at, given);
+        }
         for (int a = 0; c->partner >= 0 && k < 0 && a < 3; a++)
             simulation->look.blocks[0].impulse[a] += given[a];
     }

@@ -34,6 +34,14 @@ void mpm_touch_nearest(const mpm_boundary *boundary, const double to[3], double 
     }
 }
 
+void mpm_touch_into_domain(const mpm_boundary *boundary, double x[3])
+{
+    double middle[3] = {0};
+    for (int a = 0; a < boundary->dim; a++)
+        middle[a] = boundary->lower[a] + 0.5 * (double)boundary->cells[a] * boundary->dx;
+    mpm_touch_nearest(boundary, middle, x);
+}
+
 mpm_shape_reading mpm_touch_read(const mpm_rigid_state *body, const double x[3])
 {
     double r[3], X[3];
@@ -70,10 +78,7 @@ static mpm_shape_reading read(const mpm_rigid_world *world, const struct partner
     if (partner->index < MPM_RIGID_FACES)
         return read_face(world->boundary, partner->index, x);
     const mpm_collider *collider = &world->boundary->colliders[partner->index - MPM_RIGID_FACES];
-    double middle[3] = {0};
-    for (int a = 0; a < world->boundary->dim; a++)
-        middle[a] = world->boundary->lower[a] + 0.5 * (double)world->boundary->cells[a] * world->boundary->dx;
-    mpm_touch_nearest(world->boundary, middle, y);
+    mpm_touch_into_domain(world->boundary, y);
     mpm_shape_reading at = mpm_collider_read(collider, &collider->now, y, UINT64_MAX);
     at.phi /= collider->shape.steepness;
     return at;

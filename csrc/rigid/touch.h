@@ -67,3 +67,6 @@ mpm_shape_reading mpm_touch_read(const mpm_rigid_state *body, const double x[3])
 
 /** x moved by periods, so that it is as near to `to` as can be. */
 void mpm_touch_nearest(const mpm_boundary *boundary, const double to[3], double x[3]);
+
+/** x moved by periods into the domain, where colliders are. */
+void mpm_touch_into_domain(const mpm_boundary *boundary, double x[3]);
