@@ -555,7 +555,7 @@ OTHERWISE_IN_2D = ("sand", "rigid")
 def implicitly(case: Case, rng: np.random.Generator) -> Difference:
     """By implicit steps: the same in the limit of short steps. A quarter of dt leaves 0.6 of a difference at most."""
     setup = case.setup
-    needs(setup.method != "sph" and setup.options.get("kernel") != "linear")
+    needs(setup.method != "sph" and setup.options.get("kernel") != "linear" and setup.speeds is None)
     needs(not (setup.contact or setup.conducts or setup.options.get("local_damping")))
     needs(setup.method == "fem" or not setup.options.get("damping"))
     unused = ("beta", "tolerance", "preconditioner", "max_dt", "dissipation", "dtype", "on_leave")

@@ -248,7 +248,8 @@ class Setup:
     options: dict[str, Any]
     steps: int
     contact: tuple[str, float, float] | None = None  # of bodies, with friction and adhesion; None: bonded
-    heated: dict[str, tuple[str, float]] = field(default_factory=dict)  # temperature or flux of walls
+    heated: dict[str, tuple[str, Any]] = field(default_factory=dict)  # temperature, flux or transfer of walls
+    speeds: tuple[float, float] | None = None  # of the waves that absorbing walls let out
     isa: str = scenes.ISAS[-1]
     number: int = field(default=0, compare=False)
 
@@ -264,6 +265,13 @@ class Setup:
     def loaded(self) -> bool:
         """Are bodies pushed or held?"""
         return any(body.force is not None or body.held is not None for body in self.bodies)
+
+    def wall(self, face: str) -> mpm.Wall:
+        contact, friction = self.walls[face]
+        more = dict([self.heated[face]] if face in self.heated else [])
+        if contact == "absorbing":
+            more["speeds"] = self.speeds
+        return mpm.Wall(contact, friction=friction, **more)
 
     @property
     def solved(self) -> bool:
@@ -392,6 +400,9 @@ def material_image(law: str, material: Any, image: Image) -> Any:
             changed[entry.name] = tuple((turn @ np.append(value, [0.0] * (3 - len(value)))).tolist())
         elif entry.name == "thermal" and value is not None:
             changed[entry.name] = thermal_image(value, image)
+        elif getattr(value, "cohesion", None) is not None:  # a table of strength
+            cohesion = tuple(each * image.unit("Pa") for each in value.cohesion)
+            changed[entry.name] = replace(value, cohesion=cohesion)
         elif isinstance(value, float):
             factor = image.unit(unit_of(law, entry.name), getattr(material, "exponent", 1.0))
             if factor != 1:
@@ -444,7 +455,9 @@ def image_of(setup: Setup, image: Image) -> Setup:
             hold=None if body.hold is None else image.vector(body.hold, "m/s"),
         )
 
-    def given(what: str, value: float) -> tuple[str, float]:
+    def given(what: str, value: Any) -> tuple[str, Any]:
+        if what == "transfer":
+            return what, (value[0] * image.unit("W/m2"), value[1])
         return what, value if what == "temperature" else value * image.unit("W/m2")
 
     corners = image.point([setup.lower, setup.upper])
@@ -475,6 +488,7 @@ def image_of(setup: Setup, image: Image) -> Setup:
         force=force,
         contact=contact,
         heated={image.face(face): given(*wall) for face, wall in setup.heated.items()},
+        speeds=setup.speeds and tuple(speed * image.unit("m/s") for speed in setup.speeds),
         options=options_image(setup.options, image),
     )
 
@@ -566,12 +580,7 @@ def simulation(setup: Setup) -> Any:
         setup.upper,
         gravity=setup.gravity,
         body_force=setup.force,
-        walls={
-            face: mpm.Wall(
-                contact, friction=friction, **dict([setup.heated[face]] if face in setup.heated else [])
-            )
-            for face, (contact, friction) in setup.walls.items()
-        },
+        walls={face: setup.wall(face) for face in setup.walls},
         contact="bonded" if setup.contact is None else contact_of(*setup.contact),
     )
     for body in setup.bodies:

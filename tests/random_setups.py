@@ -23,7 +23,18 @@ VARIANTS: dict[str, tuple[Any, ...]] = {
     ),
     "von_mises": (M.VonMises(E=10, nu=0.3, yield_stress=0.2, viscosity=0.05, density=1),),
     "drucker_prager": (M.DruckerPrager(E=10, nu=0.3, density=1, cone="plane-strain"),),
-    "mohr_coulomb": (M.MohrCoulomb(E=10, nu=0.3, density=1),),
+    "mohr_coulomb": (
+        M.MohrCoulomb(E=10, nu=0.3, density=1),
+        M.MohrCoulomb(E=10, nu=0.3, density=1, friction_angle_deg=0, cohesion=0.1),
+        M.MohrCoulomb(
+            E=10,
+            nu=0.3,
+            density=1,
+            cohesion=0.1,
+            tension=0.05,
+            hardening=M.hardening.Strength(strains=(0.02, 0.1), friction_angle_deg=(40, 25), cohesion=(0.05, 0.01)),
+        ),
+    ),
     "herschel_bulkley": (
         M.HerschelBulkley(
             bulk_modulus=8, shear_modulus=4, yield_stress=0.1, consistency=0.05, exponent=1, density=1
@@ -240,7 +251,16 @@ class Maker:
             setup = setup.with_options(local_damping=choose((0.3, 0.8)))
         if setup.method != "sph" and maybe(0.25):
             setup = replace(setup, bodies=tuple(map(self.loaded, setup.bodies)))
+        if (explicit or setup.method == "fem") and deformable and not setup.solved and maybe(0.2):
+            setup = self.with_dashpots(setup)
         return setup
+
+    def with_dashpots(self, setup: Setup) -> Setup:
+        free = [face for face, wall in setup.walls.items() if wall[0] not in ("periodic", "mirror")]
+        chosen = [face for face in free if face not in setup.heated and self.maybe(0.6)]
+        c_s, ratio = self.random.uniform(0.1, 1.5) * WAVE, self.random.uniform(1, 2)
+        walls = setup.walls | dict.fromkeys(chosen, ("absorbing", 0.0))
+        return replace(setup, walls=walls, speeds=(ratio * c_s, c_s) if chosen else None)
 
     def with_heat(self, setup: Setup) -> Setup:
         uniform, maybe = self.random.uniform, self.maybe
@@ -263,12 +283,16 @@ class Maker:
             )
             return replace(body, material=replace(body.material, thermal=made))
 
-        heated: dict[str, tuple[str, float]] = {}
+        heated: dict[str, tuple[str, Any]] = {}
         for face, (contact, _) in setup.walls.items():
             axis = "xyz".index(face[0])
             if contact not in ("periodic", "mirror") and self.cells[axis] >= 4 and maybe(0.3):
-                flux = uniform(-1, 1) * WAVE * specific * 30
-                heated[face] = ("temperature", uniform(250, 400)) if maybe(0.6) else ("flux", flux)
+                coefficient = uniform(-1, 1) * WAVE * specific  # W/(m² K)
+                heated[face] = (
+                    ("temperature", uniform(250, 400)) if maybe(0.6) else ("flux", 30 * coefficient)
+                )
+                if maybe(0.3):
+                    heated[face] = ("transfer", (10 * abs(coefficient), uniform(250, 400)))
         return replace(setup, bodies=tuple(map(thermal, setup.bodies)), heated=heated)
 
     def loaded(self, body: Grains) -> Grains:

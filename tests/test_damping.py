@@ -106,6 +106,22 @@ def test_damping_by_mass_slows_a_flight():
     assert sim.history["damping_impulse"][:, 0].sum() == pytest.approx(2 * mass * (1.005**-40 - 1), rel=1e-12)
 
 
+@pytest.mark.parametrize("contact", ["slip", "separate"])
+def test_rounding_does_not_say_what_a_contact_has_held(contact):
+    """A smooth collider holds the components along its normal; the others are damped, whatever rounding does."""
+    ends = []
+    for seed in range(3):
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(2, -3))
+        scene.add(Box((0.4, 0.5), (0.7, 0.8)), RUBBER, velocity=(0.3, -1.0))
+        moving = mpm.motion.Linear((-0.67, -0.557))
+        scene.add_collider(Box((0.25, 0.2), (0.9, 0.52)), contact=contact, motion=moving)
+        sim = mpm.Simulation(scene, dx=0.1, damping=4.7, dt=1e-3)
+        sim.particles.x[:] += 1e-9 * np.random.default_rng(seed).uniform(-1, 1, sim.particles.x.shape)
+        sim.step(20)
+        ends.append(sim.particles.v.copy())
+    assert np.ptp(ends, axis=0).max() < 1e-6  # 2e-9; 2e-3 where the last digit says what is held
+
+
 def test_refusals():
     soft = mpm.materials.FixedCorotated(E=1e4, nu=0.25, density=1000)
     two = mpm.Scene((0, 0), (1, 1), walls={"x": "absorbing"})

@@ -8,7 +8,8 @@
  *     by mass     v <- v/(1 + a dt)
  *
  * so that dashpots and damping by mass are implicit in the node, and limit no time step. Damping leaves out what a
- * contact or a region has held, component by component: no force is out of balance there.
+ * contact or a region has held, component by component: no force is out of balance there. A contact that acts along one
+ * component may change the others by rounding, which holds nothing.
  *
  * The traction -rho c v of a dashpot (Lysmer & Kuhlemeyer) acts where the face is. A node takes the share S of it that
  * it has of the force of a uniform stress in a half-space which ends at the face: the integral of the gradient of the
@@ -94,14 +95,19 @@ NOINLINE void damp_block(const mpm_grid_pass *pass, ptrdiff_t b, const real *fre
         real *v = velocity + 4 * n;
         if (!(v[3] > 0))
             continue;
+        double change[DIM], largest = 0;
         for (int a = 0; a < DIM; a++) {
-            const real seen = image && image->flips >> a & 1 ? -free[4 * n + a] : free[4 * n + a];
+            const double seen = (double)(image && image->flips >> a & 1 ? -free[4 * n + a] : free[4 * n + a]);
+            change[a] = fabs((double)v[a] - seen);
+            largest = fmax(largest, fmax(fabs((double)v[a]), fabs(seen)));
+        }
+        for (int a = 0; a < DIM; a++) {
             double w = (double)v[a];
-            if (v[a] != seen)
+            if (change[a] > 64 * (double)REAL_EPSILON * largest)
                 continue;
             if (before) {
-                const double old = (double)before[4 * n + a], change = local * fabs(w - old);
-                w -= old > 0 ? change : old < 0 ? -change : 0;
+                const double old = (double)before[4 * n + a], less = local * fabs(w - old);
+                w -= old > 0 ? less : old < 0 ? -less : 0;
             }
             w *= keep;
             pass->reports[b].drag[a] += (double)v[3] * (w - (double)v[a]);
