@@ -217,6 +217,7 @@ class Obstacle:
     contact: str
     friction: float
     motion: tuple[Any, ...] | None = None
+    heat: tuple[str, Any] | None = None  # temperature, flux or transfer
 
 
 @dataclass(frozen=True)
@@ -482,7 +483,12 @@ def image_of(setup: Setup, image: Image) -> Setup:
         walls={image.face(face): wall for face, wall in setup.walls.items()},
         bodies=tuple(map(grains, setup.bodies)),
         obstacles=tuple(
-            replace(one, shape=shape_image(one.shape, image), motion=motion_image(one.motion, image))
+            replace(
+                one,
+                shape=shape_image(one.shape, image),
+                motion=motion_image(one.motion, image),
+                heat=one.heat and given(*one.heat),
+            )
             for one in setup.obstacles
         ),
         force=force,
@@ -600,7 +606,11 @@ def simulation(setup: Setup) -> Any:
             scene.hold(added, lambda x, held=body.held: held, velocity=velocity)
     for one in setup.obstacles:
         scene.add_collider(
-            shape_of(one.shape), contact=one.contact, friction=one.friction, motion=motion_of(one.motion)
+            shape_of(one.shape),
+            contact=one.contact,
+            friction=one.friction,
+            motion=motion_of(one.motion),
+            **dict([one.heat] if one.heat else []),
         )
     size = "dx" if setup.method in ("mpm", "implicit") else "spacing"
     with scenes.kernels(setup.isa):

@@ -35,6 +35,7 @@ VARIANTS: dict[str, tuple[Any, ...]] = {
             hardening=M.hardening.Strength(strains=(0.02, 0.1), friction_angle_deg=(40, 25), cohesion=(0.05, 0.01)),
         ),
     ),
+    "rigid": (M.Rigid(density=1, friction=0.4, restitution=0.5), M.Rigid(density=1, contact="bonded")),
     "herschel_bulkley": (
         M.HerschelBulkley(
             bulk_modulus=8, shear_modulus=4, yield_stress=0.1, consistency=0.05, exponent=1, density=1
