@@ -1,6 +1,7 @@
 """Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
 
-    python benchmarks/heat.py [rod|given|gauss|flux|transfer|colliders|stefan|conserve|spin|expand|work|speed ...]
+    python benchmarks/heat.py [rod|given|gauss|flux|transfer|colliders|stefan|conserve|spin|expand|work|source|follow
+                               |snowman|speed ...]
 
 `docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
 single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
@@ -343,6 +344,88 @@ def work(args: argparse.Namespace) -> Iterator[Row]:
     )
 
 
+def source(args: argparse.Namespace) -> Iterator[Row]:
+    """Heat that comes up evenly: linear in time without walls, a parabola between cooled ones."""
+    errors, q, end = [], 8.0 * RISE, 0.5
+    small = 1e-5 if args.dtype == "float32" else 1e-12
+    for n in (10, 20, 40):
+        dx = 1 / n
+        size = (1.0, *[4 * dx] * (args.dim - 1))
+        scene = mpm.Scene((0,) * args.dim, size, walls={"x": mpm.Wall("slip", temperature=BASE)})
+        scene.add(Box((0,) * args.dim, size), conductor())
+        scene.add_heat_source("body0", source=q)
+        steps = math.ceil(end / (SHARE * dx * dx) - 1e-9)
+        sim = mpm.Simulation(scene, dx=dx, dt=end / steps, dtype=args.dtype, kernel=args.kernel)
+        x = np.asarray(sim.particles.x)[:, 0].astype(float)
+        sim.particles.temperature[:] = BASE + q / 2 * x * (1 - x)
+        sim.run(end)
+        errors.append(error_of(sim, 4 * x * (1 - x), 1.0))
+        history = sim.history
+        gained = history["heat"][-1] - history["heat"][0]
+        given = history["wall_heat"].sum() + history["source_heat"].sum()
+    yield from report("source between cooled walls, parabola", errors, 1.7)
+    rounded = 1e-3 if args.dtype == "float32" else 1e-12  # 8000 small increments of T
+    yield "its heat - wall_heat - source_heat", abs(float(gained - given)) / history["heat"][0], 0.0, rounded
+    scene = mpm.Scene((0,) * args.dim, (1,) * args.dim)
+    scene.add(Box((0.25,) * args.dim, (0.75,) * args.dim), conductor(c=2.0))
+    scene.add_heat_source("body0", source=q)
+    sim = mpm.Simulation(scene, dx=1 / 8, dt=1e-3, dtype=args.dtype, kernel=args.kernel)
+    sim.step(100)
+    rise = np.asarray(sim.particles.temperature).astype(float) - BASE
+    yield (
+        "source without walls: rise / exact - 1",
+        float(np.abs(rise / (q * 0.1 / 2) - 1).max()),
+        0.0,
+        10 * small,
+    )
+
+
+def follow(args: argparse.Namespace) -> Iterator[Row]:
+    """A warm bar swings as slowly as its modulus tells, at a temperature between two of its table."""
+    d, periods = args.dim, []
+    for T in (300.0, 500.0):
+        thermal = mpm.Thermal(0.0, 1.0, T, scale={"E": ([300, 700], [1.0, 0.5])})
+        law = mpm.materials.NeoHookean(E=1e4, nu=0.0, density=1000, thermal=thermal)
+        scene = mpm.Scene((0,) * d, (1.5,) * d)
+        box = Box((0.25,) + (0.5,) * (d - 1), (1.25,) + (0.75,) * (d - 1))
+        scene.add(box, law, velocity=lambda x: (x[:, :1] - 0.75) * np.eye(1, d) * 0.05)
+        sim = mpm.Simulation(scene, dx=1 / 16, dtype=args.dtype, kernel=args.kernel)
+        sim.run(0.9)
+        elastic, time_of = sim.history["elastic"], sim.history["time"]
+        first = int(np.argmax(elastic[time_of < 0.65]))
+        periods.append(4 * float(time_of[first]))
+    yield (
+        "warm bar over cold one: period / sqrt(E / E warm)",
+        periods[1] / periods[0] * math.sqrt(0.75),
+        0.97,
+        1.03,
+    )
+
+
+def snowman(args: argparse.Namespace) -> Iterator[Row]:
+    """The snowman of the gallery, in 2-D, in a quarter of its time."""
+    sim = mpm.Simulation(mpm.gallery.melting_snowman(), dx=1 / 64, dtype=args.dtype, kernel=args.kernel)
+    height = float(np.asarray(sim.particles.x)[:, 1].max())
+    sim.run(1.0)
+    history, small = sim.history, 1e-5 if args.dtype == "float32" else 1e-12
+    gained = history["heat"][-1] - history["heat"][0] - history["wall_heat"].sum()
+    yield "melting snowman: heat - wall_heat", abs(float(gained)) / history["heat"][0], 0.0, small
+    yield (
+        "melting snowman: drift of the mass",
+        abs(float(history["mass"][-1] / history["mass"][0] - 1)),
+        0.0,
+        small,
+    )
+    yield (
+        "melting snowman: liquid share after 1 s",
+        float(np.asarray(sim.particles.liquid_fraction).mean()),
+        0.15,
+        0.35,
+    )
+    now = float(np.asarray(sim.particles.x)[:, 1].max())
+    yield "melting snowman: height / height at the start", now / height, 0.75, 0.95
+
+
 def speed(args: argparse.Namespace) -> Iterator[Row]:
     """Steps per second with conduction in every step, and with it where it is due, over those without."""
     d, dx = args.dim, 1 / 128 if args.dim == 2 else 1 / 40
@@ -371,7 +454,7 @@ def speed(args: argparse.Namespace) -> Iterator[Row]:
 CASES = {
     "rod": rods, "given": given, "gauss": gauss, "flux": flux, "transfer": transfer, "colliders": colliders,
     "stefan": stefan, "conserve": conserve, "spin": spin,
-    "expand": expand, "work": work, "speed": speed,
+    "expand": expand, "work": work, "source": source, "follow": follow, "snowman": snowman, "speed": speed,
 }  # fmt: skip
 
 

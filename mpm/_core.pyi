@@ -389,6 +389,7 @@ class Core:
         couple: Any = ...,  # float64 (entries, d, d) [N m]
         holds: Any = ...,  # int64 (n,): a bit for each load
         velocity: Any = ...,  # float64 (loads, d) [m/s], NaN where free
+        heat: Any = ...,  # float64 (n,) [W/m3]
     ) -> None:
         """One step under what acts beside gravity, to the time `end` at most, see csrc/run/loads.h; each array may be
         None."""
@@ -493,9 +494,11 @@ class Simulation(Core):
         density: float,
         expansion: float,
         heating: float,
-        liquid: tuple[float, float, float, float],
+        liquid: tuple[float, float, float, float, float],
+        scales: tuple[tuple[int, tuple[float, ...], tuple[float, ...]], ...],
     ) -> None:
-        """Lets a material without particles conduct heat, in a simulation with heat."""
+        """Lets a material without particles conduct heat, in a simulation with heat. `scales`: parameters that follow
+        the temperature, which vary, with temperatures [K] and values."""
     def set_heat_wall(self, face: int, kind: str, value: float, coefficient: float) -> None:
         """A face with a given "temperature" [K], a "flux" into the material [W/m²], or a "transfer" from a temperature
         with a coefficient [W/(m² K)]; before the first particles."""

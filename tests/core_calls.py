@@ -339,7 +339,7 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
             array(np.zeros((N, 2)), or_none=True),
             number(1.0),
             *(Kind(None, (1, "ab", np.zeros(3), np.zeros((N, 3), np.int32))) for _ in range(4)),
-            *(Kind(None, (1, "ab", np.zeros((2, 3, 1)), np.ones(N, np.int32))) for _ in range(2)),
+            *(Kind(None, (1, "ab", np.zeros((2, 3, 1)), np.ones(N, np.int32))) for _ in range(3)),
         ),
         "hold": (Kind(lambda: None, (None, 1, "ab", Raising(), failing)), flag()),
         "field": (text("v"),),
@@ -375,7 +375,9 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "set_layer": (whole(0, 1, 2**31), whole(1, 2**31)),
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
         "set_thermal": (whole(0, 1, 2**31), *(number(good) for good in (1.0, 1.0, 300.0, 1.0, 1e-5, 0.0)),
-                         group(*(number(good) for good in (400.0, 10.0, 1.0, 1.0)))),
+                         group(*(number(good) for good in (400.0, 10.0, 1.0, 1.0, 1.0))),
+                         Kind((), (None, 1, "ab", [], (1,), ((0, 1),), ((0, (), 1),)),
+                              (((0, (300.0, 400.0), (1.0, 2.0)),), ((-1, (), ()),)))),
     },
     "SPH": methods_of("SPH")
     | {
@@ -411,7 +413,7 @@ OPTIONAL = {
     "set_material": 1,
     "step": 1,
     "run": 2,
-    "step_forced": 6,
+    "step_forced": 7,
     "hold": 1,
     "snapshot": 1,
 }

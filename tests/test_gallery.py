@@ -39,6 +39,7 @@ SCALE = {
     "mudslide": 0.5,
     "newtons-cradle": 0.5,
     "quench": 0.5,
+    "melting-snowman": 0.25,
     "glass-drop": 0.5,
     "three-point-bending": 1.0,
     "quick-clay": 0.5,

@@ -72,18 +72,43 @@ static bool may_melt(const mpm_thermal *thermal)
             isfinite(thermal->liquid_conductivity));
 }
 
+/* Are the knots in order, and does the parameter vary? */
+static bool may_scale(const mpm_material *material, const mpm_thermal *thermal, const mpm_scale *scale)
+{
+    bool varies = false, ordered = scale->knots >= 2 && scale->knots <= MPM_MOST_KNOTS;
+    for (int v = 0; v < material->varying; v++)
+        varies |= material->parameter[v] == scale->parameter;
+    for (int k = 0; ordered && k < scale->knots; k++) {
+        const double T = scale->temperature[k];
+        ordered = is_positive(T) && isfinite(scale->value[k]);
+        if (ordered && k > 0 && !(T > scale->temperature[k - 1]))
+            ordered = T == scale->temperature[k - 1] && thermal->latent_heat > 0 && T == thermal->melting;
+    }
+    return varies && ordered;
+}
+
+static bool may_follow(const mpm_material *material, const mpm_thermal *thermal)
+{
+    bool may = thermal->scales >= 0 && thermal->scales <= MPM_MOST_SCALES && is_positive(thermal->liquid_stretch);
+    for (int i = 0; may && i < thermal->scales; i++)
+        may = may_scale(material, thermal, &thermal->scale[i]);
+    return may;
+}
+
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal)
 {
     if (!(thermal->conductivity >= 0) || !isfinite(thermal->conductivity) || !is_positive(thermal->specific_heat) ||
         !is_positive(thermal->temperature) || !is_positive(thermal->density) ||
-        !may_melt(thermal) || !(thermal->expansion >= 0 && thermal->expansion * thermal->temperature < 1) ||
+        !may_melt(thermal) || !may_follow(&simulation->materials[material], thermal) ||
+        !(thermal->expansion >= 0 && thermal->expansion * thermal->temperature < 1) ||
         !(thermal->heating >= 0 && thermal->heating <= 1) ||
         (thermal->heating > 0 && !simulation->settings.dissipation) ||
         mpm_material_law(&simulation->materials[material])->rigid)
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] = *thermal;
-    simulation->heat.expands |= thermal->expansion > 0;
-    simulation->materials[material].has_volumes |= thermal->expansion > 0; /* masses do not tell them */
+    const bool stretches = mpm_thermal_stretches(thermal);
+    simulation->heat.follows |= stretches || thermal->scales > 0;
+    simulation->materials[material].has_volumes |= stretches; /* masses do not tell them */
     simulation->heat.heats |= thermal->heating > 0;
     return MPM_OK;
 }
@@ -231,6 +256,18 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
     return mpm_sweeps_heat(simulation, &arguments);
 }
 
+/* The first sweep of a conduction, or the only one of a step without: what comes without the grid. */
+static mpm_measure take_in(mpm_simulation *simulation, mpm_heat_sweep which, const mpm_step *step)
+{
+    mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, 0);
+    arguments.sweep = which;
+    arguments.source = simulation->run.forcing.heat;
+    arguments.source_dt = step->dt;
+    const mpm_measure found = mpm_sweeps_heat(simulation, &arguments);
+    simulation->heat.coming.book.source = found.heat;
+    return found;
+}
+
 /* The number of equal sub-steps for a time that has passed. */
 static double sub_steps(double time, double diffusivity, double dx)
 {
@@ -274,7 +311,7 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     mpm_error_add_rows(error, flags, particles->count, 1);
     mpm_memory_free(&simulation->run.allocator, flags);
     error->value[0] = least;
-    error->kind = simulation->heat.has_areas;
+    error->kind = simulation->heat.has_areas || simulation->run.forcing.heat;
     return MPM_OK;
 }
 
@@ -296,7 +333,7 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
     memcpy(described.lower, simulation->boundary.lower, sizeof described.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         described.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
-    const double found = sweep(simulation, MPM_HEAT_BEGIN, 0).diffusivity;
+    const double found = take_in(simulation, MPM_HEAT_BEGIN, step).diffusivity;
     const double count = sub_steps(time, found, simulation->settings.dx), dt = time / count;
     described.dt = dt;
     for (double done = 1; done <= count; done++) {
@@ -328,18 +365,23 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     struct heat *heat = &simulation->heat;
     const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
     heat->coming = (struct conduction){.pending = heat->pending};
-    if (!simulation->settings.heat || (!(most > 0) && !heat->has_areas && !heat->expands && !heat->heats))
+    if (!simulation->settings.heat)
         return MPM_OK;
     const double time = heat->pending + step->dt;
-    heat->coming.pending = time;
-    if (!heat->heats && time * most < DUE * h * h * (1 - 1e-9))
+    const bool due = most > 0 ? time * most >= DUE * h * h * (1 - 1e-9) : heat->has_areas;
+    heat->coming.pending = most > 0 && !due ? time : 0;
+    if (!due && !heat->heats && !simulation->run.forcing.heat && !(heat->follows && !(most > 0)))
         return MPM_OK;
     mpm_status status = reserve_kept(simulation);
     if (status)
         return status;
-    heat->coming.pending = 0;
-    heat->coming.conducts = true;
-    status = take_sub_steps(simulation, step, time, reason);
+    heat->coming.changes = true;
+    if (due)
+        status = take_sub_steps(simulation, step, time, reason);
+    else if (take_in(simulation, MPM_HEAT_TAKE, step).out_of_range) {
+        *reason = MPM_TEMPERATURE_LEFT_RANGE;
+        status = note_out_of_range(simulation, step->dt);
+    }
     if (status || *reason != MPM_NO_REASON)
         mpm_heat_undo(simulation);
     return status;
@@ -347,7 +389,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
 
 void mpm_heat_undo(mpm_simulation *simulation)
 {
-    if (simulation->heat.coming.conducts)
+    if (simulation->heat.coming.changes)
         sweep(simulation, MPM_HEAT_RESTORE, 0);
     simulation->heat.coming = (struct conduction){.pending = simulation->heat.pending};
 }
@@ -358,10 +400,11 @@ void mpm_heat_commit(mpm_simulation *simulation)
     heat->pending = heat->coming.pending;
     heat->book.wall += heat->coming.book.wall;
     heat->book.collider += heat->coming.book.collider;
-    if (!heat->coming.conducts)
+    heat->book.source += heat->coming.book.source;
+    if (!heat->coming.changes)
         return;
-    if (heat->expands)
-        sweep(simulation, MPM_HEAT_EXPAND, 0);
+    if (heat->follows)
+        sweep(simulation, MPM_HEAT_FOLLOW, 0);
     for (int which = 0; which < field_count(simulation); which++)
         mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, names[which]));
 }

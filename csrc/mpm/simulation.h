@@ -138,9 +138,9 @@ typedef struct mpm_rigid_force {
 const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count);
 
 /** Lets a material conduct, with k >= 0, c, T, density > 0, an expansion a >= 0 with a T < 1, and a heating from 0 to
- *  1, which needs the setting `dissipation`; if it melts, with L, Tm, c > 0 and k >= 0 of the liquid. Errors:
- *  MPM_BAD_ARGUMENT if there is no heat, no such material, or one that is rigid or has had particles, or a value is out
- *  of range. */
+ *  1, which needs the setting `dissipation`; if it melts, with L, Tm, c > 0 and k >= 0 of the liquid. The
+ *  stretch of the liquid is > 0. Parameters that follow the temperature must vary. Errors: MPM_BAD_ARGUMENT if there is
+ *  no heat, no such material, or one that is rigid or has had particles, or a value is out of range. */
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
 
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there

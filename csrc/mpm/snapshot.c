@@ -31,7 +31,7 @@ static const struct entry numbers[] = {
     ENTRY("joint_impulse.y", books.joint_impulse[1]), ENTRY("joint_impulse.z", books.joint_impulse[2]),
     ENTRY("damping_impulse.x", damping_impulse[0]), ENTRY("damping_impulse.y", damping_impulse[1]),
     ENTRY("damping_impulse.z", damping_impulse[2]), ENTRY("wall_heat", heat.book.wall),
-    ENTRY("collider_heat", heat.book.collider),
+    ENTRY("collider_heat", heat.book.collider), ENTRY("source_heat", heat.book.source),
 };
 static const struct entry counters[] = {
     ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
@@ -50,7 +50,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 17, /* the last numbers are impulses, works and heat; all others are not negative */
+    SIGNED_NUMBERS = 18, /* the last numbers are impulses, works and heat; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

@@ -71,7 +71,7 @@ struct waiting {
 
 /* What a conduction has found, before its step is committed. */
 struct conduction {
-    bool conducts;
+    bool changes; /* temperatures: the old ones are kept */
     double pending;
     mpm_heat_book book;
 };
@@ -84,7 +84,7 @@ struct heat {
     mpm_heat_surface *surfaces; /* of the first colliders; the others are insulated */
     size_t surface_count, surface_capacity;
     bool has_areas;         /* surfaces may give fluxes */
-    bool expands, heats;    /* a material does; what a law dissipates heats it */
+    bool follows, heats;    /* a material has a size or parameters that do; what a law dissipates heats it */
     double pending;         /* time that has passed since the last conduction [s] */
     mpm_heat_book book;     /* since the last record */
     struct conduction coming;

@@ -36,6 +36,7 @@ static const mpm_history_entry of_contact[] = {
 static const mpm_history_entry of_heat[] = {
     {"wall_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
     {"collider_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
+    {"source_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.source)},
     {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.totals.heat)}, /* unless that of dissipation is there */
 };
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
@@ -66,7 +67,7 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (contact && --index == 0)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
     if (simulation->settings.heat && --index == 0)
-        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 2 : 3, simulation, NULL};
+        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 3 : 4, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);
     const mpm_layers *pairs = &simulation->layers;

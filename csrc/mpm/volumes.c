@@ -37,7 +37,7 @@ void mpm_volumes_fill(mpm_simulation *simulation)
     if (!simulation->grid.field[MPM_GRID_FILL])
         return;
     mpm_heat_arguments heat = {0};
-    if (simulation->heat.expands)
+    if (simulation->heat.follows)
         heat = mpm_heat_arguments_of(simulation, 0);
     mpm_sweeps_fill(simulation, &heat);
 }

@@ -266,7 +266,7 @@ static PyObject *add_load(PyObject *self, PyObject *args)
     return mpm_python_core_finish(self, status);
 }
 
-enum { BODY_FORCE, FIRST, LOAD, FORCE, COUPLE, HOLDS, VELOCITY, FORCING };
+enum { BODY_FORCE, FIRST, LOAD, FORCE, COUPLE, HOLDS, VELOCITY, HEAT, FORCING };
 
 /* Their names, and the formats and dimensions of their items. */
 static const struct {
@@ -275,7 +275,7 @@ static const struct {
 } forcing_arrays[FORCING] = {
     [BODY_FORCE] = {"body_force", "d", 2}, [FIRST] = {"first", "i", 1}, [LOAD] = {"load", "i", 1},
     [FORCE] = {"force", "d", 2}, [COUPLE] = {"couple", "d", 3}, [HOLDS] = {"holds", "q", 1},
-    [VELOCITY] = {"velocity", "d", 2},
+    [VELOCITY] = {"velocity", "d", 2}, [HEAT] = {"heat", "d", 1},
 };
 
 /* Do the arrays belong to so many rows and loads, and the entries to rows and loads that there are? */
@@ -299,17 +299,20 @@ static bool fits_forcing(const mpm_python_core *core, const Py_buffer *views)
     if (views[HOLDS].buf)
         fits = fits && views[HOLDS].shape[0] == rows && views[VELOCITY].buf && views[VELOCITY].shape[0] == loads &&
                views[VELOCITY].shape[1] == dim;
+    if (views[HEAT].buf)
+        fits = fits && views[HEAT].shape[0] == rows;
     return fits;
 }
 
 static PyObject *step_forced(PyObject *self, PyObject *args)
 {
-    PyObject *objects[FORCING] = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None}, *result = NULL;
+    PyObject *objects[FORCING] = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+    PyObject *result = NULL;
     Py_buffer views[FORCING] = {0};
     double end;
     int held = 0;
-    if (!PyArg_ParseTuple(args, "Od|OOOOOO", &objects[0], &end, &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[5], &objects[6]))
+    if (!PyArg_ParseTuple(args, "Od|OOOOOOO", &objects[0], &end, &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &objects[6], &objects[7]))
         return NULL;
     for (; held < FORCING; held++)
         if (objects[held] != Py_None &&
@@ -318,7 +321,7 @@ static PyObject *step_forced(PyObject *self, PyObject *args)
             break;
     mpm_python_core *core = held == FORCING ? mpm_python_core_enter(self) : NULL;
     const mpm_forcing forcing = {views[BODY_FORCE].buf, views[FIRST].buf, views[LOAD].buf, views[FORCE].buf,
-                                 views[COUPLE].buf, views[HOLDS].buf, views[VELOCITY].buf};
+                                 views[COUPLE].buf, views[HOLDS].buf, views[VELOCITY].buf, views[HEAT].buf};
     if (core && !fits_forcing(core, views))
         PyErr_SetString(PyExc_ValueError, "forcing: its arrays do not fit the rows and loads");
     else if (core)

@@ -284,14 +284,46 @@ static PyObject *set_pair(PyObject *self, PyObject *args)
     return core ? mpm_python_core_finish(self, mpm_simulation_pair(core, a, b, contact ? &rule : NULL, name)) : NULL;
 }
 
+/* Reads (parameter, temperatures, values), .... */
+static int take_scales(PyObject *scales, mpm_thermal *thermal)
+{
+    thermal->scales = (int)PyTuple_Size(scales);
+    if (PyTuple_Size(scales) > MPM_MOST_SCALES) {
+        PyErr_Format(PyExc_ValueError, "scales: at most %d", MPM_MOST_SCALES);
+        return -1;
+    }
+    for (int i = 0; i < thermal->scales; i++) {
+        mpm_scale *scale = &thermal->scale[i];
+        PyObject *row = PyTuple_GetItem(scales, i), *T, *values;
+        if (!PyTuple_Check(row)) {
+            PyErr_SetString(PyExc_TypeError, "scales: must be tuples");
+            return -1;
+        }
+        if (!PyArg_ParseTuple(row, "iO!O!", &scale->parameter, &PyTuple_Type, &T, &PyTuple_Type, &values))
+            return -1;
+        const Py_ssize_t knots = PyTuple_Size(T);
+        if (knots > MPM_MOST_KNOTS) {
+            PyErr_Format(PyExc_ValueError, "scales: at most %d knots", MPM_MOST_KNOTS);
+            return -1;
+        }
+        scale->knots = (int)knots;
+        if (mpm_python_get_doubles(T, "temperatures", scale->temperature, knots) ||
+            mpm_python_get_doubles(values, "values", scale->value, knots))
+            return -1;
+    }
+    return 0;
+}
+
 static PyObject *set_thermal(PyObject *self, PyObject *args)
 {
     int material;
-    mpm_thermal thermal;
-    if (!PyArg_ParseTuple(args, "idddddd(dddd)", &material, &thermal.conductivity, &thermal.specific_heat,
+    mpm_thermal thermal = {0};
+    PyObject *scales;
+    if (!PyArg_ParseTuple(args, "idddddd(ddddd)O!", &material, &thermal.conductivity, &thermal.specific_heat,
                           &thermal.temperature, &thermal.density, &thermal.expansion, &thermal.heating,
                           &thermal.melting, &thermal.latent_heat, &thermal.liquid_conductivity,
-                          &thermal.liquid_specific_heat))
+                          &thermal.liquid_specific_heat, &thermal.liquid_stretch, &PyTuple_Type, &scales) ||
+        take_scales(scales, &thermal))
         return NULL;
     mpm_simulation *core = enter(self);
     return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
@@ -368,7 +400,8 @@ static PyMethodDef methods[] = {
     MPM_PYTHON_SNAPSHOTS,
     {"set_thermal", set_thermal, METH_VARARGS,
      "set_thermal(material, conductivity, specific_heat, temperature, density, expansion, heating, (melting "
-     "temperature, latent heat, conductivity and specific heat of the liquid)): of a material without particles"},
+     "temperature, latent heat, conductivity, specific heat and stretch of the liquid), ((parameter, temperatures, "
+     "values), ...)): of a material without particles"},
     {"set_heat_wall", set_heat_wall, METH_VARARGS,
      "set_heat_wall(face, kind, value, coefficient): 'insulated', a 'temperature', a 'flux' into the material, or a "
      "'transfer' from a temperature with a coefficient; before the first particles"},

@@ -23,6 +23,7 @@ typedef struct mpm_forcing {
     /* Held regions. */
     const uint64_t *holds;    /* [row]: the loads that hold the row, one bit each; NULL: none does */
     const double *velocity;   /* [load][dim] [m/s]; NaN where the region is free */
+    const double *heat;       /* [row]: heat sources, per present volume [W/m3]; NULL: none */
 } mpm_forcing;
 
 /** Impulse on the material [N s] and work done on it [J] since the last record. */

@@ -43,7 +43,7 @@ from mpm.scene import scene as _scene
 from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.scene.heat import refuse_heat
-from mpm.scene.loads import Traction, inside
+from mpm.scene.loads import Traction, inside, mechanical
 from mpm.scene.walls import ABSORBING
 from mpm.scene.waves import speeds_of
 from mpm.shapes.cells import Cells, find_cells
@@ -190,7 +190,7 @@ class Simulation(Solver, kind="fem"):
         """Begin with a core that has no nodes yet."""
         self._numerics, self._materials = options, tuple(materials)
         core = new_core(scene, options)
-        for load in scene.loads:
+        for load in mechanical(scene.loads):
             core.add_load(load.name)
         for number, material in enumerate(materials):
             refuse_taken(material, core.element_fields(), materials[:number])

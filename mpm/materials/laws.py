@@ -99,6 +99,7 @@ class Material(_check.Strict):
                 else _check.number(name, given, **limits)
             )
             object.__setattr__(self, name, value)
+        self._refuse_scale()
         nu = getattr(self, "nu", 0.0)
         if not isinstance(nu, Varying):
             warn_if_incompressible("nu", nu)
@@ -117,6 +118,27 @@ class Material(_check.Strict):
                     f"{name} = {_check.shown(value)}: {type(self).__name__} takes one value of it for all particles "
                     f"of a body; those that may vary are {', '.join(may)}"
                 )
+
+    def _refuse_scale(self) -> None:
+        """An error if something follows the temperature that cannot."""
+        if self.thermal is None or not self.thermal.scale:
+            return
+        given = {p["name"]: p for p in self._given_parameters() if p["unit"] != "flag"}
+        may = [name for name in given if name != "density" and name not in self._uniform]
+        for name, _, factors in self.thermal._tables:
+            if name not in may:
+                raise ValueError(
+                    f"thermal: scale[{name!r}]: {type(self).__name__} has no number of this name that may vary; those "
+                    f"that may follow the temperature are {', '.join(may)}"
+                )
+            value = getattr(self, name)
+            if isinstance(value, Varying):
+                raise TypeError(
+                    f"thermal: scale[{name!r}]: {name} = {value!r} varies over the particles: must be a number"
+                )
+            for k, factor in enumerate(factors):
+                title = f"thermal: scale[{name!r}]: {value:g} times factors[{k}]"
+                _check.number(title, value * factor, **_limits(given[name]))
 
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
@@ -142,9 +164,10 @@ class Material(_check.Strict):
 
     @property
     def _varies(self) -> tuple[str, ...]:
-        """Given parameters that vary over the particles."""
+        """Given parameters that vary over the particles, also those that follow the temperature."""
         names = [parameter["name"] for parameter in self._given_parameters()]
-        return tuple(name for name in names if isinstance(getattr(self, name), Varying))
+        scaled = () if self.thermal is None else self.thermal._scaled
+        return tuple(name for name in names if isinstance(getattr(self, name), Varying) or name in scaled)
 
     @property
     def _varying(self) -> tuple[int, ...]:
@@ -188,6 +211,14 @@ class Material(_check.Strict):
                 )
                 if parameter["name"] == "nu" and callable(given.given):
                     warn_if_incompressible(f"largest nu(x) of {body!r}", float(values["nu"].max()))
+        if self.thermal is not None and self.thermal.scale:
+            self._refuse_unfit_scale()
+            for name, factor in self.thermal._at_beginning.items():
+                values[name] = np.full(
+                    len(x), np.dtype(dtype).type(getattr(self, name) * factor), dtype=np.float64
+                )
+            names = [parameter["name"] for parameter in self._given_parameters()]
+            values = {name: values[name] for name in names if name in values}
         if not values:
             return values
         broken = self._unfit(values, len(x))
@@ -199,6 +230,18 @@ class Material(_check.Strict):
                 words = str(error)
             raise ValueError(f"{row} {particle} of {body!r}: {words}")
         return values
+
+    def _refuse_unfit_scale(self) -> None:
+        """A ValueError if the parameters do not go together at a temperature of their tables."""
+        assert self.thermal is not None
+        for T in sorted({T for _, at, _ in self.thermal._tables for T in at}):
+            for liquid in (0.0, 1.0) if self.thermal.melting is not None else (0.0,):
+                factors = self.thermal._factors(T, liquid)
+                values = {name: np.array([getattr(self, name) * factor]) for name, factor in factors.items()}
+                if any(isinstance(getattr(self, name), Varying) for name in self._varies):
+                    continue
+                if broken := self._unfit(values, 1):
+                    raise ValueError(f"thermal: scale at {T:g} K: {broken[1]}")
 
     def _unfit(self, values: Mapping[str, FloatArray], n: int) -> tuple[int, str] | None:
         """The first of n particles whose parameters do not go together, and why. The core has the conditions."""
@@ -229,6 +272,8 @@ class Material(_check.Strict):
         if point is not None and point.shape[1] not in (2, 3):
             raise ValueError(f"x has shape {point.shape[1:]}: must be (2,) or (3,)")
         for name in self._varies:
+            if not isinstance(getattr(self, name), Varying):  # follows the temperature
+                continue
             given = getattr(self, name).given
             if callable(given):
                 if point is None:

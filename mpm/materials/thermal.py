@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any, TypeAlias, cast
 
 from mpm.base import _check
 
 __all__ = ["Melting", "Thermal"]
 
+Scale: TypeAlias = tuple[str, tuple[float, ...], tuple[float, ...]]
+MOST_SCALES, MOST_KNOTS = 8, 32  # of mpm/kernels/heat.h
 
-def _set(thing: Melting | Thermal, **checked: float | None) -> None:
+
+def _set(thing: Melting | Thermal, **checked: Any) -> None:
     """Give a frozen object the checked values of its fields."""
     for name, value in checked.items():
         object.__setattr__(thing, name, value)
@@ -35,7 +40,7 @@ class Melting:
 
     A particle melts as its enthalpy rises: it stays at the melting temperature until it has absorbed the latent heat.
     Freezing is the reverse. ``sim.particles.liquid_fraction`` is the share of the latent heat that a particle has
-    absorbed. Melting does not change the stresses of the law.
+    absorbed. ``scale=`` of `Thermal` and `density` change the stresses of the law, so that melted material flows.
 
     Parameters
     ----------
@@ -45,6 +50,10 @@ class Melting:
         [J/kg], > 0.
     conductivity, specific_heat : float, optional
         Those of the liquid [W/(m K)], >= 0, and [J/(kg K)], > 0; default None: those of the solid.
+    density : float, optional
+        That of the liquid without pressure [kg/m³], > 0; default None: that of the material, which is the solid's. Then
+        material shrinks or grows as it melts: ``sim.particles.thermal_stretch`` contains (ρ/ρ_liquid)^(1/d). It needs
+        one density of the solid, and a material that begins as solid.
 
     Notes
     -----
@@ -56,6 +65,7 @@ class Melting:
     latent_heat: float
     conductivity: float | None = None
     specific_heat: float | None = None
+    density: float | None = None
 
     def __post_init__(self) -> None:
         _set(
@@ -64,7 +74,56 @@ class Melting:
             latent_heat=_positive("latent_heat", self.latent_heat, "J/kg"),
             conductivity=None if self.conductivity is None else _conductivity(self.conductivity),
             specific_heat=None if self.specific_heat is None else _capacity(self.specific_heat),
+            density=None if self.density is None else _positive("density", self.density, "kg/m³"),
         )
+
+
+def _scales(given: object, melting: Melting | None) -> tuple[Scale, ...]:
+    """The checked tables of a `Thermal`."""
+    if isinstance(given, Mapping):
+        rows = [(name, *_pair(f"scale[{name!r}]", table)) for name, table in given.items()]
+    elif isinstance(given, (list, tuple)):  # as it is kept
+        rows = [(str(name), tuple(at), tuple(factor)) for name, at, factor in given]
+    else:
+        wanted = "a mapping of parameters of the law to (temperatures, factors)"
+        raise _check.wrong_type("scale", given, wanted)
+    if len(rows) > MOST_SCALES:
+        raise ValueError(f"scale has {len(rows)} parameters: must have at most {MOST_SCALES}")
+    return tuple(_scale(name, at, factor, melting) for name, at, factor in rows)
+
+
+def _pair(title: str, table: object) -> tuple[Any, Any]:
+    if isinstance(table, Sequence) and not isinstance(table, str) and len(table) == 2:
+        return table[0], table[1]
+    raise _check.wrong_type(title, table, "(temperatures, factors), such as ([300, 800], [1, 0.4])")
+
+
+def _scale(name: object, temperatures: Any, factors: Any, melting: Melting | None) -> Scale:
+    title = f"scale[{name!r}]"
+    if not isinstance(name, str):
+        raise _check.wrong_type("scale", name, "names of parameters of the law")
+    at = _check.array(f"{title}: temperatures", temperatures, (None,))
+    factor = _check.array(f"{title}: factors", factors, (None,))
+    if not 2 <= len(at) <= MOST_KNOTS or len(factor) != len(at):
+        raise ValueError(
+            f"{title} has {len(at)} temperatures and {len(factor)} factors: must have as many of each, 2 to "
+            f"{MOST_KNOTS}"
+        )
+    for k, (before, value) in enumerate(pairwise(at), 1):
+        jump = melting is not None and value == before == melting.temperature
+        if not value > before and not jump:
+            raise ValueError(
+                f"{title}: temperatures[{k}] = {value:g}: must be > {before:g}; only the temperature of melting may "
+                "occur twice, where the factor goes from that of the solid to that of the liquid"
+            )
+    for k, value in enumerate(factor):
+        _check.number(f"{title}: factors[{k}]", float(value), low=0)
+    checked = tuple(_check.temperature(float(T), f"{title}: temperatures[{k}]") for k, T in enumerate(at))
+    if sum(value == other for value, other in pairwise(checked)) > 1:
+        raise ValueError(
+            f"{title}: temperatures = {list(checked)}: the temperature of melting may occur twice"
+        )
+    return name, checked, tuple(float(value) for value in factor)
 
 
 @_check.strict_options
@@ -96,6 +155,13 @@ class Thermal:
         It needs ``dissipation=True`` of `mpm.Simulation`, and therefore explicit steps.
     melting : Melting, optional
         The latent heat of the material; default None: it does not melt.
+    scale : mapping of str to (temperatures, factors), optional
+        Parameters of the law that depend on the temperature, such as ``{"E": ([300, 800], [1, 0.4])}``: the number that
+        the material has is multiplied by a factor, >= 0, which is linear between 2 to 32 temperatures [K] and constant
+        beyond them. The temperature of melting may occur twice: there, the factor goes with the liquid share from the
+        first number to the second. At most 8 parameters; default: none. It is kept as a tuple of (name, temperatures,
+        factors). The parameter becomes a field of the particles, as one that varies does (`mpm.materials`), and follows
+        T at the end of every step that changes temperatures.
 
     See Also
     --------
@@ -108,9 +174,9 @@ class Thermal:
     step is limited to a thousand of them, 200 dx²/α (`stable_dt` calls this limit ``"conduction"``). A step that would
     give a particle a temperature that is not positive raises, and is not taken. Conduction waits until 0.02 dx²/α has
     passed since the last conduction, so temperatures and expansion lag the clock by less than that. The errors are of
-    second order in dx. Dissipated energy heats the material in the next step, and then every step conducts: besides the
-    heat from walls, ``history["heat"]`` gains `taylor_quinney` times the sum of the columns of the dissipation of the
-    step before.
+    second order in dx. Sources heat the material in every step, and dissipated energy in the next one: besides the heat
+    from walls, colliders and sources, ``history["heat"]`` gains `taylor_quinney` times the sum of the columns of the
+    dissipation of the step before.
 
     References
     ----------
@@ -130,6 +196,7 @@ class Thermal:
     expansion: float = 0.0
     taylor_quinney: float = 0.0
     melting: Melting | None = None
+    scale: Mapping[str, Any] | tuple[Scale, ...] = field(default=())
 
     def __post_init__(self) -> None:
         _set(
@@ -147,6 +214,41 @@ class Thermal:
             )
         if self.melting is not None and not isinstance(self.melting, Melting):
             raise _check.wrong_type("melting", self.melting, "an mpm.Melting or None")
+        liquid = self.melting is not None and self.temperature > self.melting.temperature
+        if self.melting is not None and self.melting.density is not None and liquid:
+            raise ValueError(
+                f"melting: density = {self.melting.density:g}: the material begins as liquid, at temperature = "
+                f"{self.temperature:g} K, so its own density is that of the liquid; leave density out"
+            )
+        _set(self, scale=_scales(self.scale, self.melting))
+
+    @property
+    def _tables(self) -> tuple[Scale, ...]:
+        """What `scale` is kept as."""
+        return cast("tuple[Scale, ...]", self.scale)
+
+    @property
+    def _scaled(self) -> tuple[str, ...]:
+        """Parameters that follow the temperature."""
+        return tuple(name for name, *_ in self._tables)
+
+    def _factors(self, temperature: float, liquid: float) -> dict[str, float]:
+        """The factors of all parameters at a temperature [K] and a liquid share."""
+        found: dict[str, float] = {}
+        for name, at, factor in self._tables:
+            value = factor[0]
+            for (low, high), (a, b) in zip(pairwise(at), pairwise(factor), strict=True):
+                share = (temperature - low) / (high - low) if high > low else liquid
+                if share > 0:
+                    value = (1 - min(share, 1)) * a + min(share, 1) * b
+            found[name] = value
+        return found
+
+    @property
+    def _at_beginning(self) -> dict[str, float]:
+        """The factors of new particles."""
+        melted = self.melting is not None and self.temperature > self.melting.temperature
+        return self._factors(self.temperature, float(melted))
 
     @property
     def _of_liquid(self) -> tuple[float, float, float, float]:
@@ -165,6 +267,8 @@ class Thermal:
         """The one that a file describes; raises TypeError, ValueError where it is damaged."""
         given = _check.mapping(tree, "thermal")
         melting = given.pop("melting", None)
+        if not isinstance(given.get("scale", ()), (list, tuple)):
+            raise TypeError("scale: must be a list")
         return cls(
             **given, melting=None if melting is None else Melting(**_check.mapping(melting, "melting"))
         )

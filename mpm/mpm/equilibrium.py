@@ -31,6 +31,7 @@ from mpm.materials.laws import Material
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Snapshot, fill
 from mpm.scene.colliders import place
+from mpm.scene.loads import mechanical
 from mpm.scene.waves import refuse_absorbing
 from mpm.solver.derived import Fields
 from mpm.solver.keeping import held
@@ -110,7 +111,7 @@ def _found(sim: SolverBase, increments: int, tolerance: float) -> Equilibrium:
         threads=sim.threads,
         increments=increments,
         tolerance=tolerance,
-        loading=Loading(cast(Any, sim)) if sim.scene.loads else None,
+        loading=Loading(cast(Any, sim)) if mechanical(sim.scene.loads) else None,
     )
     _write(sim, {**fields, **{name: np.zeros_like(particles._copy(name)) for name in ("v", "C")}})
     return found
@@ -195,7 +196,7 @@ class _Search:
     ) -> None:
         x, self.mass = particles["x"], particles["mass"][:, None]
         self.load, self.time, self.tolerance, self.loading = load, time, tolerance, loading
-        self.works = [f"work:{one.name}" for one in kept.scene.loads]
+        self.works = [f"work:{one.name}" for one in mechanical(kept.scene.loads)]
         b = load(x)
         if loading is not None:
             b = b + loading.accelerations(x, time)
@@ -250,7 +251,7 @@ class _Search:
         for material in kept.materials:
             numerics.refuse_material(chosen, material)
         core = numerics.new_core(kept.scene, chosen, gravity=np.zeros(kept.scene.dimension), load=self.norm)
-        for one in kept.scene.loads:
+        for one in mechanical(kept.scene.loads):
             core.add_load(one.name)
         place(core, kept.colliders, held=self.time)
         arrays = {name: array for name, array in kept.arrays.items() if name not in DISSIPATIONS}

@@ -459,7 +459,13 @@ def add_material(core: _core.Simulation, material: Material, layer: int, chosen:
         core.set_layer(index, layer)
     if (thermal := material.thermal) is not None:
         numbers = thermal.conductivity, thermal.specific_heat, thermal.temperature, material._least_density()
-        core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, thermal._of_liquid)
+        names = [p["name"] for p in material._row["parameters"] if p["name"] != "density"]
+        scales = tuple(
+            (names.index(name), at, tuple(getattr(material, name) * one for one in factor))
+            for name, at, factor in thermal._tables
+        )
+        liquid = (*thermal._of_liquid, heat.liquid_stretch(material, len(chosen.cells)))
+        core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, liquid, scales)
     return index
 
 

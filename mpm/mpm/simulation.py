@@ -39,7 +39,7 @@ from mpm.scene.colliders import (
     warn_of_thin_or_missing,
 )
 from mpm.scene.contacts import refuse_bars
-from mpm.scene.loads import Load, Traction
+from mpm.scene.loads import HeatSource, Load, Traction, mechanical
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.scene.waves import refuse_other_waves
 from mpm.shapes import Points, Shape
@@ -351,7 +351,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
         """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
-        for load in scene.loads:
+        for load in mechanical(scene.loads):
             core.add_load(load.name)
         super().__init__(core, scene, colliders=place(core, colliders), threads=self._numerics.threads)
 
@@ -626,6 +626,11 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit_load(self, load: Load) -> None:
         body = next(body for body in self._scene.bodies if body.name == load.body)
+        if isinstance(load, HeatSource) and body.material.thermal is None:
+            raise ValueError(
+                f"body of {load.name!r} = {load.body!r}: does not conduct heat; give its material "
+                "thermal=mpm.Thermal(...)"
+            )
         if isinstance(load, Traction) and isinstance(body.shape, Points):
             raise ValueError(
                 f"body of {load.name!r} = {load.body!r}: Points have no surface; scene.add_force pushes it"

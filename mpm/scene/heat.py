@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from mpm import _core
 from mpm.materials.laws import Material
+from mpm.scene.loads import HeatSource
 from mpm.scene.scene import Scene
 from mpm.scene.walls import heat_of, shown_heat
 
 __all__ = [
     "conducts",
     "heaters",
+    "liquid_stretch",
     "named",
     "refuse_few_cells",
     "refuse_heat",
@@ -32,6 +34,14 @@ def conducts(scene: Scene) -> bool:
     return any(material.thermal is not None for material in scene._filling)
 
 
+def liquid_stretch(material: Material, dimension: int) -> float:
+    """How much longer material without stress is when it has melted."""
+    melting = material.thermal.melting if material.thermal is not None else None
+    if melting is None or melting.density is None:
+        return 1.0
+    return float((material._one_density / melting.density) ** (1 / dimension))
+
+
 def heaters(scene: Scene) -> Iterator[tuple[str, str]]:
     """The walls and colliders that are not insulated, and what they have: ``"walls['x-']"``, ``"flux=3"``."""
     for face, wall in scene.walls.items():
@@ -50,6 +60,12 @@ def refuse_thermal(material: Material, name: str, heated: bool) -> None:
         raise ValueError(
             f"material of {name!r}: has no thermal=, but other bodies of the scene conduct heat; must have "
             f"thermal=mpm.Thermal(...), as all bodies that deform, or none may have it{why}"
+        )
+    melting = material.thermal.melting if material.thermal is not None else None
+    if melting is not None and melting.density is not None and not material._one_density:
+        raise ValueError(
+            f"material of {name!r}: melting: density = {melting.density:g}: the density of the solid varies; must be "
+            "one number"
         )
     if not heated and material.thermal is not None:
         raise ValueError(
@@ -95,6 +111,9 @@ def refuse_heat(scene: Scene, method: str) -> None:
                 f"material of {name!r}: thermal = {material.thermal!r}: {method} does not conduct heat; use "
                 "mpm.Simulation, or leave thermal= out"
             )
+    for load in scene.loads:
+        if isinstance(load, HeatSource):
+            raise ValueError(f"{load!r}: {method} does not conduct heat; use mpm.Simulation, or leave it out")
     for name, given in heaters(scene):
         raise ValueError(
             f"{name}: {given}: {method} does not conduct heat; use mpm.Simulation, or leave it out"

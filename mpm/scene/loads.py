@@ -1,4 +1,4 @@
-"""Loads and held regions of a scene: forces on bodies, tractions on their surfaces, prescribed velocities.
+"""Loads and held regions of a scene: forces on bodies, tractions on surfaces, prescribed velocities, heat sources.
 
 All refer to a body by its name. A function of a load raises when it is called, hence in a step; the exception has a
 note that names the load. `ValueError` then says that the function returned another shape, or a number that is not
@@ -25,15 +25,18 @@ from mpm.shapes.distances import describe, measure
 __all__ = [
     "KINDS",
     "Force",
+    "HeatSource",
     "Hold",
     "Load",
     "Traction",
     "function_of",
     "inside",
     "make_force",
+    "make_heat_source",
     "make_hold",
     "make_load",
     "make_traction",
+    "mechanical",
     "with_functions",
 ]
 
@@ -215,7 +218,69 @@ class Traction:
         return f"{self.name}: {what} {shown} on {_place(self.where)}{self.body}, {follows}"
 
 
-Load: TypeAlias = Force | Hold | Traction
+@dataclass(frozen=True, eq=False, slots=True)
+class HeatSource:
+    """Heat that comes up in a region of a body. Made by `Scene.add_heat_source`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the source itself.
+    where : Shape, callable or None
+        The region, as in `inside`; None: the whole body.
+    source : float or callable
+        Heat per time and present volume [W/m³]; or f(t) or f(x, t), with the values of `at`.
+    """
+
+    body: str
+    where: Where
+    source: float | OfPlace
+    name: str
+
+    @property
+    def varies(self) -> bool:
+        """Whether it depends on the place."""
+        return callable(self.source) and arguments_of(self.source) == 2
+
+    def at(self, x: FloatArray, t: float) -> FloatArray:
+        """The source at places.
+
+        Parameters
+        ----------
+        x : ndarray, shape (k, d)
+            [m].
+        t : float
+            [s].
+
+        Returns
+        -------
+        ndarray, shape (k,)
+            [W/m³].
+
+        Raises
+        ------
+        TypeError, ValueError
+            The function returned another shape, or numbers that are not finite.
+        """
+        if not callable(self.source):
+            return np.full(len(x), self.source)
+        if self.varies:
+            values = asked("source(x, t)", self.name, self.source, x.copy(), t)
+            return _check.array(f"source(x, t) of {self.name!r}", values, (len(x),))
+        values = asked("source(t)", self.name, self.source, t)
+        return np.full(len(x), float(_check.array(f"source(t) of {self.name!r}", values, ())))
+
+    def __repr__(self) -> str:
+        shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} W/m³"
+        return f"{self.name}: heat source {shown} in {_place(self.where)}{self.body}"
+
+
+Load: TypeAlias = Force | HeatSource | Hold | Traction
+
+
+def mechanical(loads: Sequence[Load]) -> tuple[Load, ...]:
+    """Those that exert forces: all but heat sources. The core has books for them, in this order."""
+    return tuple(load for load in loads if not isinstance(load, HeatSource))
 
 
 def asked(what: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -392,6 +457,28 @@ def make_traction(
     return Traction(target, region, checked, None, moves, title)
 
 
+def make_heat_source(
+    *,
+    body: object,
+    where: object,
+    source: object,
+    name: object,
+    dimension: int,
+    bodies: Collection[str],
+    taken: Collection[str],
+) -> HeatSource:
+    """Check the arguments of `Scene.add_heat_source`; as `make_force`."""
+    target = _body(body, bodies)
+    region = checked_where(where, dimension)
+    if callable(source):
+        if not arguments_of(source):
+            raise TypeError(f"source = {_check.shown(source)}: must be a function f(t) or f(x, t)")
+        given: Any = source
+    else:
+        given = _check.number("source", source, unit="W/m³")
+    return HeatSource(target, region, given, _title("source", name, taken))
+
+
 def checked_where(where: object, dimension: int) -> Any:
     """A shape of the scene's dimension, a predicate, or None."""
     if where is None or (callable(where) and not isinstance(where, (Shape, type))):
@@ -438,7 +525,9 @@ def _speeds(name: str, given: object, dimension: int) -> Speeds:
     return tuple(found)
 
 
-KINDS: dict[str, Callable[..., Load]] = {"Force": make_force, "Hold": make_hold, "Traction": make_traction}
+KINDS: dict[str, Callable[..., Load]] = {
+    "Force": make_force, "HeatSource": make_heat_source, "Hold": make_hold, "Traction": make_traction
+}  # fmt: skip
 """The checks of each kind, by the name of its class."""
 
 
@@ -451,6 +540,8 @@ def _what(load: Load) -> str:
     """What may be a function, by name."""
     if isinstance(load, Traction):
         return "pressure" if load.traction is None else "traction"
+    if isinstance(load, HeatSource):
+        return "source"
     return "force" if isinstance(load, Force) else "velocity"
 
 
@@ -469,7 +560,7 @@ def with_functions(load: Load, given: Callable[..., Any] | Mapping[str, Callable
         kept = getattr(load, what) if what in (main, "where") and hasattr(load, what) else None
         if not callable(kept) or isinstance(kept, Shape):
             raise ValueError(f"{title}: its {what} is no function; leave it out")
-        if what == main and not isinstance(load, Traction):
+        if what == main and not isinstance(load, (HeatSource, Traction)):
             function = of_time(title, function)
         load = replace(load, **{what: function})  # type: ignore[arg-type]
     return load

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.sampling.surfaces import pairs_within, sample_surface
-from mpm.scene.loads import Force, Hold, Load, Traction, inside
+from mpm.scene.loads import Force, HeatSource, Hold, Load, Traction, inside, mechanical
 from mpm.scene.scene import Scene
 from mpm.shapes import Shape
 from mpm.solver.core import Core
@@ -295,16 +295,31 @@ class ActingFaces:
         return forces.reshape(-1, d), None
 
 
+class ActingSource:
+    """A heat source in rows."""
+
+    def __init__(self, load: HeatSource, attached: Attached, ids: Array) -> None:
+        at, there = rows_with(ids, attached["ids"])
+        self.load, self.rows = load, at[there]
+
+    def add(self, heat: FloatArray, x: FloatArray | None, t: float) -> None:
+        """Add it to the heat (n,) [W/m³] of all rows, which are at x (n, d) [m]."""
+        x = np.zeros((len(heat), 1)) if x is None else x  # nobody asks
+        heat[self.rows] += self.load.at(x[self.rows], t)
+
+
 class Loading:
     """The forces and held regions of a simulation, row by row, as long as no row comes or goes."""
 
     def __init__(self, solver: Loaded) -> None:
         self._solver = solver
-        self._loads: Sequence[Load] = solver.scene.loads
+        every = solver.scene.loads
+        self._loads = mechanical(every)
+        self._sources: tuple[ActingSource, ...] = ()
         self._n, self._dimension = solver._core.particles, solver.dimension
         self._acting_loads: tuple[Acting, ...] = ()
         self._holds: Array | None = None  # by row: a bit for each region that holds it
-        if self._loads:
+        if every:
             self._find(solver.particles)
 
     def _find(self, particles: Particles) -> None:
@@ -315,12 +330,22 @@ class Loading:
         self._per_mass = np.where(mass > 0, 1 / np.where(mass > 0, mass, 1), 0)
         acting = {
             number: one
-            for number, (load, attached) in enumerate(zip(self._loads, solver._attached, strict=True))
+            for number, (load, attached) in enumerate(self._mechanical())
             if (one := self._acting(load, attached, ids, mass)) is not None and len(one.rows)
         }
         self._acting_loads = tuple(acting.values())
         self._find_entries(acting)
         self._find_holds(ids)
+        self._sources = tuple(
+            ActingSource(load, attached, ids)
+            for load, attached in zip(solver.scene.loads, solver._attached, strict=True)
+            if isinstance(load, HeatSource)
+        )
+
+    def _mechanical(self) -> list[tuple[Load, Attached]]:
+        """Loads that exert forces, and what they act on."""
+        every = zip(self._solver.scene.loads, self._solver._attached, strict=True)
+        return [(load, attached) for load, attached in every if not isinstance(load, HeatSource)]
 
     def _acting(self, load: Load, attached: Attached, ids: Array, mass: FloatArray) -> Acting | None:
         if isinstance(load, Force):
@@ -347,7 +372,7 @@ class Loading:
 
     def _find_holds(self, ids: Array) -> None:
         """The bits of the regions that hold each row."""
-        for number, (load, attached) in enumerate(zip(self._loads, self._solver._attached, strict=True)):
+        for number, (load, attached) in enumerate(self._mechanical()):
             if not isinstance(load, Hold):
                 continue
             if self._holds is None:
@@ -359,12 +384,19 @@ class Loading:
         """What the next step is under: the body force, entries, and held regions of `Core.step_forced`."""
         solver, core, t = self._solver, self._solver._core, self._solver._core.time
         b, x, body_force = None, None, solver.scene.body_force
-        if body_force is not None or any(one.moves for one in self._acting_loads):
+        moves = any(one.moves for one in self._acting_loads) or any(one.load.varies for one in self._sources)
+        if body_force is not None or moves:
             core.totals()  # what was written through views is taken, or refused
             x = np.array(solver.particles._copy("x"), dtype=np.float64)
             if body_force is not None:
                 b = np.array(_check.array("body_force(x, t)", body_force(x, t), x.shape))
-        return self.acting(t, b, x)
+        acting = self.acting(t, b, x)
+        if not self._sources:
+            return acting
+        heat = np.zeros(self._n)
+        for one in self._sources:
+            one.add(heat, x, t)
+        return (*acting, *[None] * (FORCING - len(acting)), heat)
 
     def acting(
         self, t: float, b: FloatArray | None, x: FloatArray | None, *, share: float | None = None
@@ -425,10 +457,13 @@ class Loading:
         return np.ascontiguousarray(forces), np.ascontiguousarray(np.concatenate(given)[self._order])
 
 
+FORCING = 7  # what `Loading.acting` gives at most
+
 # ---- keeping ---------------------------------------------------------------------------------------------------
 
 ARRAYS: dict[type[Any], list[dict[str, tuple[str, int]]]] = {
     Force: [{}],
+    HeatSource: [{"ids": ("int64", 1)}],
     Hold: [{"ids": ("int64", 1)}],
     Traction: [
         {"faces": ("int64", 2), "area": ("float64", 2)},

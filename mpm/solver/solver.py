@@ -31,7 +31,7 @@ from mpm.scene.colliders import (
     warn_of_thin_or_missing,
 )
 from mpm.scene.contacts import column_of, why_no_column
-from mpm.scene.loads import of_digest
+from mpm.scene.loads import mechanical, of_digest
 from mpm.scene.scene import Scene
 from mpm.scene.waves import refuse_other_waves
 from mpm.solver import derived, totals
@@ -355,7 +355,7 @@ class SolverBase(Run, Collides):
         """
         names = (
             *(placed.collider.name for placed in self._colliders),
-            *(load.name for load in self._scene.loads),
+            *(load.name for load in mechanical(self._scene.loads)),
         )
         pair, sign = self._pair(name) if name not in names else ("", 0)
         pairs = tuple(

@@ -33,6 +33,7 @@ UNITS = {
     "wall_impulse": "N s",
     "wall_heat": "J",
     "collider_heat": "J",
+    "source_heat": "J",
     "friction_work": "J",
     "impact_work": "J",
     "joint_work": "J",
@@ -212,9 +213,9 @@ class History(Mapping[str, FloatArray]):
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
-    Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat`` and ``collider_heat`` [J], which
-    walls and colliders have given since the entry before: heat_{k+1} − heat_k = wall_heat + collider_heat, as long as
-    no particle comes or goes and no dissipation heats.
+    Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat``, ``collider_heat`` and
+    ``source_heat`` [J], which walls, colliders and heat sources have given since the entry before: heat_{k+1} − heat_k
+    is their sum, as long as no particle comes or goes and no dissipation heats.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.
@@ -228,8 +229,8 @@ class History(Mapping[str, FloatArray]):
     Impulses act on the material and add up to the change of its momentum,
     P_{k+1} − P_k = body_impulse + wall_impulse + joint_impulse + damping_impulse + Σ impulse:NAME, without the columns
     impulse:A|B and impulse:joint:BODY. Without a body force body_impulse is dt·M·g.
-    For every load and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done on the
-    material since the entry before [J]: force times motion, for a held region reaction times its velocity.
+    For every force, traction and held region of the scene there are ``impulse:NAME`` and ``work:NAME``, the work done
+    on the material since the entry before [J]: force times motion, for a held region reaction times its velocity.
     ``"force:NAME"`` of a collider, a load or a joint (``"joint:BODY"``) and ``"wall_force"`` are these impulses over
     the time since the entry before, [N]; they are looked up by name, and not listed.
     The work of a collider that does not deform is impulse:NAME · V + torque:NAME · ω [J], with the velocity V of its

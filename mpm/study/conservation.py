@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from mpm.scene.loads import mechanical
 from mpm.solver.totals import per_depth
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def drifts(sim: Solver, start: Totals) -> list[Drift]:
     impulse = history["body_impulse"] + history["wall_impulse"]
     if "joint_impulse" in history:
         impulse = impulse + history["joint_impulse"]
-    for one in (*sim.scene.colliders, *sim.scene.loads):
+    for one in (*sim.scene.colliders, *mechanical(sim.scene.loads)):
         impulse += history[f"impulse:{one.name}"]
     mass, d = history["mass"], sim.dimension
     motion = float(np.sqrt(2 * start.mass * max(history["kinetic"].max(initial=0), start.kinetic)))
@@ -111,7 +112,7 @@ def _angular(
 ) -> list[tuple[str, str, float]]:
     """Components of the angular momentum that no external force can change."""
     turned = any(history[f"torque:{collider.name}"].any() for collider in sim.scene.colliders)
-    if turned or sim.scene.body_force is not None or sim.scene.loads:
+    if turned or sim.scene.body_force is not None or mechanical(sim.scene.loads):
         return []
     spin = history["angular_momentum"].reshape(len(impulse), -1) - np.atleast_1d(start.angular_momentum)
     pushed = np.abs(impulse).max(axis=0, initial=0) > 0

@@ -46,7 +46,7 @@ INLINE wide volume_of(const struct tile *tile, const mpm_law *row)
 static void volume_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                          struct workspace *work)
 {
-    const bool expands = heat->materials && heat->materials[group->material].expansion > 0;
+    const bool expands = heat->materials && mpm_thermal_stretches(&heat->materials[group->material]);
     const mpm_material *material = &sweep->materials[group->material];
     const int law = mpm_material_kernel_law(material), history = law_history(law, material);
     const mpm_law *row = mpm_material_law(material);

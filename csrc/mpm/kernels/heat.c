@@ -21,9 +21,10 @@
  * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change
  * above, and T and f follow from e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
  *
- * A material that expands has the thermal stretch s = 1 + a (T - T0), and keeps the elastic part F/s of its deformation
- * (J/s^d), of which its law computes the stress: when T changes, so does F. In 2-D, s acts in the plane. The volume is
- * V = J s^d V0.
+ * A material that expands has the thermal stretch s = (1 + a (T - T0)) (1 + f (s' - 1)), with the stretch s' of the
+ * liquid, and keeps the elastic part F/s of its deformation (J/s^d), of which its law computes the stress: when T
+ * changes, so does F. In 2-D, s acts in the plane. The volume is V = J s^d V0. Parameters of a law that follow the
+ * temperature vary over the particles, and each has a column.
  *
  * D. Sulsky, Z. Chen, H. L. Schreyer, Comput. Methods Appl. Mech. Eng. 118 (1994) 179: sums over particles as
  * integrals; Y. R. Fei et al., ACM Trans. Graph. 40(4) (2021) 109: the transfer.
@@ -68,7 +69,7 @@ static wide find_volume(const mpm_sweep *sweep, const mpm_heat_arguments *heat, 
     wide J = tile.state.J;
     if (!keeps_J)
         J = matrix_det(tile.state.F) * law_volume_scale(k.row, &tile.state);
-    if (thermal_of(heat, group)->expansion > 0) {
+    if (mpm_thermal_stretches(thermal_of(heat, group))) {
         const wide s = wide_load(tile_scalar(sweep->particles, heat->stretch, t));
         J *= DIM == 2 ? s * s : s * s * s;
     }
@@ -129,22 +130,46 @@ static void melt(const mpm_thermal *thermal, const struct conductor *p, wide gai
     *liquid = wide_select(freezes, zero, wide_select(melts, one, wide_min(e / L, wide_set(REAL_BELOW_1))));
 }
 
-/* Takes in what the law has dissipated since the last time. */
-static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
+/* What the law has dissipated since the last time, times the share that heats [J]. */
+static wide take_dissipated(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
 {
     const mpm_material *material = &sweep->materials[group->material];
-    const mpm_thermal *thermal = thermal_of(heat, group);
-    struct conductor p;
-    conductor_load(&p, sweep, heat, group, t);
-    const mask alive = wide_less(wide_set(0), p.capacity);
     real *before = tile_scalar(sweep->particles, heat->heated, t);
     wide now = wide_set(0);
     for (int i = 0; i < 2; i++)
         now += wide_load(tile_scalar(sweep->particles, material->dissipation[i], t));
     const wide volume = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, t));
-    const wide mass = wide_select(alive, p.mass, wide_set(1));
-    const wide gained = wide_set((real)thermal->heating) * (now - wide_load(before)) * volume / mass;
+    const wide gained = wide_set((real)thermal_of(heat, group)->heating) * (now - wide_load(before)) * volume;
     wide_store(before, now);
+    return gained;
+}
+
+/* What the sources have given [J], with the volume that is kept; adds it to the book. */
+static wide take_from_sources(const mpm_sweep *sweep, const mpm_heat_arguments *heat, ptrdiff_t t, mpm_measure *result)
+{
+    const real *volume = kept_of(heat, t, KEPT_VOLUME);
+    real gained[WIDTH] __attribute__((aligned(64)));
+    for (int q = 0; q < WIDTH; q++) {
+        const int32_t row = sweep->particles->row[t * WIDTH + q];
+        const double heat_of_row = row < 0 ? 0 : heat->source[row] * (double)volume[q] * heat->source_dt;
+        gained[q] = (real)heat_of_row;
+        result->heat += heat_of_row;
+    }
+    return wide_load(gained);
+}
+
+/* Takes in what the law has dissipated since the last time, and what sources have given. */
+static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
+                    mpm_measure *result)
+{
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    const mask alive = wide_less(wide_set(0), p.capacity);
+    wide given = thermal->heating > 0 ? take_dissipated(sweep, heat, group, t) : wide_set(0);
+    if (heat->source)
+        given += take_from_sources(sweep, heat, t, result);
+    const wide gained = given / wide_select(alive, p.mass, wide_set(1));
     wide T = p.T + gained / p.c, liquid = p.liquid;
     if (thermal->latent_heat > 0) {
         melt(thermal, &p, gained, &T, &liquid);
@@ -177,12 +202,19 @@ static void restore(real *column, real *kept)
     wide_store(column, wide_load(kept));
 }
 
-static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
+static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
+                  mpm_measure *result)
 {
     for_each_kept(sweep, heat, t, keep);
     wide_store(kept_of(heat, t, KEPT_VOLUME), find_volume(sweep, heat, group, t));
-    if (thermal_of(heat, group)->heating > 0)
-        take_in(sweep, heat, group, t);
+    if (thermal_of(heat, group)->heating > 0 || heat->source)
+        take_in(sweep, heat, group, t, result);
+}
+
+static int count_bad(wide T)
+{
+    const unsigned good = mask_bits(wide_less(wide_set(0), T)) & mask_bits(wide_less(T, wide_set(HOTTEST)));
+    return WIDTH - __builtin_popcount(good);
 }
 
 /* ---- particles to nodes ----------------------------------------------------------------------------------------- */
@@ -228,7 +260,7 @@ static struct deposit means(const mpm_sweep *sweep, const mpm_heat_arguments *he
                                   ptrdiff_t t, struct workspace *work, mpm_measure *result)
 {
     struct conductor p;
-    begin(sweep, heat, group, t);
+    begin(sweep, heat, group, t, result);
     conductor_load(&p, sweep, heat, group, t);
     const double found = wide_largest(diffusivity(&p));
     result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
@@ -298,9 +330,7 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
     }
     wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, zero));
-    T = wide_select(alive, T, one);
-    const unsigned good = mask_bits(wide_less(zero, T)) & mask_bits(wide_less(T, wide_set(HOTTEST)));
-    result->out_of_range += WIDTH - __builtin_popcount(good);
+    result->out_of_range += count_bad(wide_select(alive, T, one));
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
         wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
@@ -355,6 +385,18 @@ static void back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const m
         take_back(sweep, heat, group, t, work, result);
 }
 
+static void take_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                       struct workspace *work, mpm_measure *result)
+{
+    (void)work;
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        begin(sweep, heat, group, t, result);
+        const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+        const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
+        result->out_of_range += count_bad(wide_select(alive, T, wide_set(1)));
+    }
+}
+
 static void restore_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                           struct workspace *work, mpm_measure *result)
 {
@@ -371,7 +413,11 @@ static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const
     const wide one = wide_set(1), T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
     const wide warmer = T - wide_set((real)thermal->temperature);
     const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
-    const wide s = wide_select(alive, wide_fma(wide_set((real)thermal->expansion), warmer, one), one);
+    const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+    wide s = wide_fma(wide_set((real)thermal->expansion), warmer, one);
+    if (thermal->latent_heat > 0)
+        s *= wide_fma(wide_set((real)(thermal->liquid_stretch - 1)), liquid, one);
+    s = wide_select(alive, s, one);
     const wide ratio = wide_load(stretch) / s;
     const bool keeps_J = law_keeps_J(sweep->materials[group->material].law);
     wide_store(stretch, s);
@@ -387,13 +433,52 @@ static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const
         }
 }
 
-static void expand_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+static wide value_of(const mpm_scale *scale, wide T, wide liquid)
+{
+    const wide one = wide_set(1);
+    wide value = wide_set((real)scale->value[0]);
+    for (int k = 1; k < scale->knots; k++) {
+        const double from = scale->temperature[k - 1], to = scale->temperature[k];
+        const bool jumps = !(to > from);
+        wide share = liquid;
+        if (!jumps)
+            share = (T - wide_set((real)from)) * wide_set((real)(1 / (to - from)));
+        share = wide_min(wide_max(share, wide_set(0)), one);
+        const wide here =
+            (one - share) * wide_set((real)scale->value[k - 1]) + share * wide_set((real)scale->value[k]);
+        value = wide_select(wide_less(wide_set(0), share), here, value);
+    }
+    return value;
+}
+
+/* Gives parameters that follow the temperature their values. Padding keeps its own, NaN. */
+static void rescale(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
+{
+    const mpm_material *material = &sweep->materials[group->material];
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    const int first = mpm_law_history(mpm_material_law(material), DIM);
+    const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+    const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+    const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
+    for (int i = 0; i < thermal->scales; i++)
+        for (int v = 0; v < material->varying; v++)
+            if (material->parameter[v] == thermal->scale[i].parameter) {
+                real *column = tile_scalar(sweep->particles, material->column[first + v], t);
+                wide_store(column, wide_select(alive, value_of(&thermal->scale[i], T, liquid), wide_load(column)));
+            }
+}
+
+static void follow_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                          struct workspace *work, mpm_measure *result)
 {
     (void)work, (void)result;
-    if (thermal_of(heat, group)->expansion > 0)
-        for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        if (mpm_thermal_stretches(thermal))
             expand(sweep, heat, group, t);
+        if (thermal->scales)
+            rescale(sweep, heat, group, t);
+    }
 }
 
 static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
@@ -432,7 +517,8 @@ void MPM_KERNEL(heat_heat)(const mpm_sweep *sweep, const mpm_arguments *argument
         [MPM_HEAT_BACK] = {back, MPM_GRID_NONE},
         [MPM_HEAT_ON] = {scatter_back_and_means, MPM_GRID_HEAT},
         [MPM_HEAT_RESTORE] = {restore_group, MPM_GRID_NONE},
-        [MPM_HEAT_EXPAND] = {expand_group, MPM_GRID_NONE},
+        [MPM_HEAT_TAKE] = {take_group, MPM_GRID_NONE},
+        [MPM_HEAT_FOLLOW] = {follow_group, MPM_GRID_NONE},
         [MPM_HEAT_SUM] = {sum_of_group, MPM_GRID_NONE},
     };
     const mpm_heat_arguments *heat = &arguments->heat;

@@ -6,6 +6,17 @@
 #include "contact/collider.h"
 #include "mpm/memory/grid.h"
 
+enum { MPM_MOST_SCALES = 8, MPM_MOST_KNOTS = 32 };
+
+/** A parameter of a law that follows the temperature: linear between the knots, whose temperatures ascend, and constant
+ *  beyond them. Two equal temperatures are a jump at the melting temperature: from the first value to the second, the
+ *  parameter goes with the liquid share. */
+typedef struct mpm_scale {
+    int parameter; /* of the law; one that varies */
+    int knots;
+    double temperature[MPM_MOST_KNOTS], value[MPM_MOST_KNOTS]; /* [K], the parameter's unit */
+} mpm_scale;
+
 /** How a material conducts; a `specific_heat` of 0: it takes no part. */
 typedef struct mpm_thermal {
     double conductivity;  /* k [W/(m K)] */
@@ -17,17 +28,27 @@ typedef struct mpm_thermal {
     double liquid_conductivity, liquid_specific_heat;
     double expansion;     /* linear, per temperature above that of new particles [1/K] */
     double heating;       /* share of what the law dissipates that heats it */
+    double liquid_stretch; /* of what has melted, without stress; 1 where the density stays */
+    int scales;
+    mpm_scale scale[MPM_MOST_SCALES];
 } mpm_thermal;
+
+/** Does the body change its size with its temperature? */
+static inline bool mpm_thermal_stretches(const mpm_thermal *thermal)
+{
+    return thermal->expansion > 0 || (thermal->latent_heat > 0 && thermal->liquid_stretch != 1);
+}
 
 /** What a sweep does. */
 typedef enum mpm_heat_sweep {
-    MPM_HEAT_BEGIN,   /* keeps old values, takes in what has been dissipated; temperatures to the grid */
+    MPM_HEAT_BEGIN,   /* keeps old values, takes in sources and what has been dissipated; temperatures to the grid */
+    MPM_HEAT_TAKE,    /* the same without the grid, where no conduction is due; counts temperatures out of range */
     MPM_HEAT_AREAS,   /* surfaces of the material, to the grid */
     MPM_HEAT_FLOW,    /* heat that has flowed in a sub-step, to the grid */
     MPM_HEAT_BACK,    /* new temperatures of the particles; counts those out of range */
     MPM_HEAT_ON,      /* the same, and to the grid for the next sub-step */
     MPM_HEAT_RESTORE, /* what was kept */
-    MPM_HEAT_EXPAND,  /* gives F the thermal stretch of the temperatures */
+    MPM_HEAT_FOLLOW,  /* gives F the thermal stretch of the temperatures, and parameters their values */
     MPM_HEAT_SUM,     /* measures sum m c T */
     MPM_HEAT_SWEEPS
 } mpm_heat_sweep;
@@ -43,8 +64,10 @@ typedef struct mpm_heat_arguments {
     mpm_heat_sweep sweep;
     const mpm_thermal *materials;
     int temperature, gradient, stretch, liquid, heated;
-    void *kept; /* [tile][reals][lanes], since BEGIN */
+    void *kept; /* [tile][reals][lanes], since BEGIN or TAKE */
     double dt;  /* [s] */
+    const double *source; /* heat sources by row [W/m3], NULL: none; in BEGIN and TAKE */
+    double source_dt;     /* for how long they have acted [s] */
 } mpm_heat_arguments;
 
 /** What a face of the domain or a collider does to the heat of the material. */
@@ -71,9 +94,9 @@ typedef enum mpm_heat_stage {
     MPM_HEAT_STAGE_HOLD_CHANGES /* those of nodes with the temperatures of colliders */
 } mpm_heat_stage;
 
-/** Heat from walls and from colliders to the material [J]. */
+/** Heat from walls, from colliders and from sources to the material [J]. */
 typedef struct mpm_heat_book {
-    double wall, collider;
+    double wall, collider, source;
 } mpm_heat_book;
 
 typedef struct mpm_heat_pass {

@@ -77,7 +77,7 @@ typedef struct mpm_measure {
     double advection_speed; /* G2P, dry run: largest |component| of the velocity that moves particles [m/s] */
     double force[3];  /* body force: sum of m b [N] */
     double dissipation[MPM_DISSIPATIONS]; /* where materials keep it [J] */
-    double heat, diffusivity; /* of MPM_HEAT_SUM: sum m c T [J]; of MPM_HEAT_BEGIN: the largest [m2/s] */
+    double heat, diffusivity; /* of MPM_HEAT_SUM: sum m c T, of BEGIN, TAKE: from sources [J]; largest [m2/s] */
     int64_t outside;  /* particles outside the domain after G2P */
     int64_t clamped, frozen; /* those of them that were put back onto a face, or wait for their deletion */
     int64_t out_of_range; /* particles whose J left the law's range or is NaN, or whose user's law is not finite */
