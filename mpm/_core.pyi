@@ -60,6 +60,7 @@ class Law(TypedDict):
 FEWEST_PERIODIC_CELLS: int  # along an axis: the widest kernel touches no node twice
 GROUP_COLUMNS: int  # of the groups of a snapshot
 BOOK_COLUMNS: int  # of the books of a collider
+MOTION_COLUMNS: int  # of the motion of a rigid body
 BLOCK_SIDE_2D: int  # nodes of a block along an axis
 BLOCK_SIDE_3D: int
 

@@ -36,6 +36,7 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         return status;
     if (!simulation->measured) {
         simulation->measure = mpm_sweeps_measure(simulation);
+        mpm_rigid_find(simulation);
         mpm_rigid_measure(simulation, &simulation->measure);
         simulation->measured = true;
         simulation->run.suspect |= simulation->measure.out_of_range != 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rigid bodies: adds up their particles, lets the bodies meet what they touch, and finds how they move in a step.
+ * Rigid bodies: finds their motions from their particles, lets the bodies meet what they touch, moves them, and gives
+ * the particles their places.
  */
 #include "mpm/rigid.h"
 
@@ -99,7 +100,7 @@ static bool is_rigid(const mpm_simulation *simulation, size_t material)
     return mpm_material_law(&simulation->materials[material])->rigid;
 }
 
-/* Finds the origin of every body, and forgets the forces at its points. */
+/* Finds the origin of every body. Of points that no particle keeps, nothing is known. */
 static void begin_bodies(mpm_simulation *simulation)
 {
     mpm_device *device = &simulation->backend->device;
@@ -108,11 +109,15 @@ static void begin_bodies(mpm_simulation *simulation)
     const mpm_particles mapped = mpm_particles_map(particles, 0, end, MPM_READ);
     for (size_t material = 0; material < simulation->material_count; material++) {
         const struct rigid_form *form = &simulation->forms[material];
-        simulation->rigid[material] = (mpm_rigid_body){.points = form->form.count, .force = form->force};
+        mpm_rigid_body *body = &simulation->rigid[material];
+        body->points = form->form.count;
+        body->force = form->force;
+        body->first_group = body->end_group = 0;
         if (!form->force)
             continue;
-        /* Of points that no particle keeps, nothing is known. */
-        memset(mpm_device_map(device, form->force, MPM_WRITE), 0, form->form.count * sizeof *form->force);
+        double(*force)[3] = mpm_device_map(device, form->force, MPM_WRITE);
+        for (size_t i = 0; i < form->form.count; i++)
+            force[i][0] = NAN;
         mpm_device_unmap(device, form->force);
     }
     for (size_t g = particles->group_count; g-- > 0;) /* the first of a body is the last here */
@@ -121,7 +126,7 @@ static void begin_bodies(mpm_simulation *simulation)
     mpm_particles_unmap(particles, 0, end);
 }
 
-/* Adds up the groups of every body, with the body force of a step. */
+/* Adds up the groups of every body; `dt`: what the body force of such a step gives them. */
 static void find_sums(mpm_simulation *simulation, double dt)
 {
     mpm_device *device = &simulation->backend->device;
@@ -140,22 +145,16 @@ static void find_sums(mpm_simulation *simulation, double dt)
 
 /* ---- bodies ----------------------------------------------------------------------------------------------------- */
 
-/* The inertia that a body has beside that of its particles as points, and `raised` [kg m2]. */
-static void find_own(double own[3][3], const mpm_simulation *simulation, size_t material, const double Q[3][3],
-                     double mass, double raised)
+/* B = Q A Q^T */
+static void turn(double B[3][3], const double Q[3][3], const double A[3][3])
 {
-    const mpm_rigid_form *form = &simulation->forms[material].form;
-    const double h = simulation->settings.dx, share = form->mass > 0 ? mass / form->mass : 1;
-    double rest[3][3], turned[3][3];
+    double turned[3][3];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            rest[a][b] = form->mass > 0 ? share * form->own[a][b] : a == b ? 2 * SQUARE * h * h * mass : 0;
+            turned[a][b] = Q[a][0] * A[0][b] + Q[a][1] * A[1][b] + Q[a][2] * A[2][b];
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            turned[a][b] = Q[a][0] * rest[0][b] + Q[a][1] * rest[1][b] + Q[a][2] * rest[2][b];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            own[a][b] = mpm_dot3(turned[a], Q[b]) + (a == b ? raised : 0);
+            B[a][b] = mpm_dot3(turned[a], Q[b]);
 }
 
 /* The lowest eigenvalue of a symmetric matrix, by the trigonometric solution (Smith 1961). */
@@ -187,62 +186,239 @@ static double raise_inertia(const mpm_simulation *simulation, size_t material, c
     return fmax(0, least - (simulation->settings.dim == 2 ? inertia[2][2] : lowest_eigenvalue(inertia)));
 }
 
+/* The motion of a body whose particles have been added up. */
+static mpm_rigid_motion motion_of(const mpm_simulation *simulation, size_t material)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const mpm_rigid_body *body = &simulation->rigid[material];
+    const mpm_rigid_form *form = &simulation->forms[material].form;
+    const mpm_rigid_sums *sums = &body->sums;
+    mpm_rigid_motion motion = {.mass = body->end_group ? mpm_sum_value(&sums->mass) : 0};
+    const double M = motion.mass, h = settings->dx;
+    double c[3], P[3], L[3], spin[3], moved[3], I[3][3], inverse[3][3], back[3][3], own[3][3];
+    if (!(M > 0))
+        return motion;
+    memcpy(motion.rotation, body->rotation, sizeof motion.rotation);
+    for (int a = 0; a < 3; a++) {
+        P[a] = mpm_sum_value(&sums->momentum[a]);
+        c[a] = mpm_sum_value(&sums->mass_moment[a]) / M;
+        spin[a] = mpm_sum_value(&sums->spin[a]) / M;
+        motion.rest[a] = mpm_sum_value(&sums->rest_moment[a]) / M;
+        motion.velocity[a] = P[a] / M;
+    }
+    for (int a = 0; a < settings->dim; a++)
+        motion.centre[a] =
+            settings->lower[a] + h * (body->block[a] * mpm_block_side(settings->dim) + body->place[a]) + c[a];
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            back[a][b] = motion.rotation[b][a];
+            I[a][b] = M * c[a] * c[b] - mpm_sum_value(&sums->second_moment[a][b]);
+            own[a][b] = form->mass > 0 ? M / form->mass * form->own[a][b] : a == b ? 2 * SQUARE * h * h * M : 0;
+        }
+    const double trace = I[0][0] + I[1][1] + I[2][2];
+    for (int a = 0; a < 3; a++)
+        I[a][a] -= trace;
+    turn(motion.inertia, back, I);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            motion.inertia[a][b] += own[a][b];
+    const double raised = raise_inertia(simulation, material, motion.inertia, M);
+    for (int a = 0; a < 3; a++) {
+        motion.inertia[a][a] += raised;
+        own[a][a] += raised;
+    }
+    turn(I, motion.rotation, own);
+    mpm_cross3(moved, c, P);
+    for (int a = 0; a < 3; a++)
+        L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(I[a], spin);
+    turn(I, motion.rotation, motion.inertia);
+    mpm_body_invert(inverse, I, settings->dim);
+    mpm_multiply3(motion.spin, inverse, L);
+    return motion;
+}
+
+/* Finds the box around a body, and how fast its surface moves. */
+static void find_extent(const mpm_rigid_form *form, mpm_rigid_body *body)
+{
+    const mpm_rigid_motion *motion = &body->motion;
+    const double w2 = mpm_dot3(motion->spin, motion->spin);
+    body->speed = 0;
+    for (int a = 0; a < 3; a++) {
+        body->lowest[a] = form->count ? INFINITY : motion->centre[a] - body->reach;
+        body->highest[a] = form->count ? -INFINITY : motion->centre[a] + body->reach;
+        if (!form->count)
+            body->speed = fmax(body->speed, fabs(motion->velocity[a]) + sqrt(w2) * body->reach);
+    }
+    for (size_t i = 0; i < form->count; i++) {
+        const mpm_rigid_point *point = &form->points[i];
+        const double X[3] = {point->at[0] - motion->rest[0], point->at[1] - motion->rest[1],
+                             point->at[2] - motion->rest[2]};
+        double arm[3], v[3] = {0};
+        mpm_multiply3(arm, motion->rotation, X);
+        if (w2 > 0)
+            mpm_cross3(v, motion->spin, arm);
+        for (int a = 0; a < 3; a++) {
+            const double rim = point->radius > 0 ? point->radius * sqrt(w2 - motion->spin[a] * motion->spin[a]) : 0;
+            const double low = motion->centre[a] + arm[a] - point->radius, high = low + 2 * point->radius;
+            const double speed = fabs(motion->velocity[a] + v[a]) + rim;
+            body->lowest[a] = low < body->lowest[a] ? low : body->lowest[a];
+            body->highest[a] = high > body->highest[a] ? high : body->highest[a];
+            body->speed = speed > body->speed ? speed : body->speed;
+        }
+    }
+}
+
+/* Keeps the forces at the points of a body, as particles store them. */
+static void keep_forces(mpm_simulation *simulation, struct rigid_form *form)
+{
+    mpm_device *device = &simulation->backend->device;
+    if (!form->form.count)
+        return;
+    const double(*force)[3] = mpm_device_map(device, form->force, MPM_READ);
+    for (size_t i = 0; i < form->form.count; i++)
+        for (int a = 0; form->kept[i] && a < 3; a++)
+            form->last[i][a] = simulation->settings.real_size == sizeof(float) ? (double)(float)force[i][a]
+                                                                               : force[i][a];
+    mpm_device_unmap(device, form->force);
+}
+
+/* Notes which points have a particle that keeps their force. */
+static void take_forces(mpm_simulation *simulation, struct rigid_form *form)
+{
+    mpm_device *device = &simulation->backend->device;
+    if (!form->form.count)
+        return;
+    const double(*force)[3] = mpm_device_map(device, form->force, MPM_READ);
+    for (size_t i = 0; i < form->form.count; i++) {
+        form->kept[i] = !isnan(force[i][0]);
+        memset(form->last[i], 0, sizeof form->last[i]);
+    }
+    mpm_device_unmap(device, form->force);
+    keep_forces(simulation, form);
+}
+
+/* Is a motion from a file that of the particles? They round it. */
+static bool is_same(const mpm_simulation *simulation, const mpm_rigid_motion *one, const mpm_rigid_motion *found)
+{
+    double moved[3] = {one->centre[0], one->centre[1], one->centre[2]}, sum = 0;
+    mpm_touch_nearest(&simulation->boundary, found->centre, moved);
+    for (size_t k = 0; k < sizeof *one / sizeof sum; k++)
+        sum += ((const double *)(const void *)one)[k];
+    for (int a = 0; a < 3; a++)
+        if (!(fabs(moved[a] - found->centre[a]) <= 1e-3 * simulation->settings.dx))
+            return false;
+    return isfinite(sum) && fabs(one->mass - found->mass) <= LOST * found->mass;
+}
+
+/* How far the particles of a body are from its centre of mass at most: at corners of the box around them. */
+static double reach_of(const mpm_rigid_sums *sums)
+{
+    double r2 = 0;
+    for (int a = 0; a < 3; a++) {
+        const double c = mpm_sum_value(&sums->mass_moment[a]) / mpm_sum_value(&sums->mass);
+        const double r = fmax(sums->highest[a] - c, c - sums->lowest[a]);
+        r2 += r * r;
+    }
+    return sqrt(r2);
+}
+
+void mpm_rigid_note(mpm_simulation *simulation)
+{
+    if (!simulation->has_rigid || simulation->bodies_shown)
+        return;
+    mpm_rigid_find(simulation);
+    find_sums(simulation, 0);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        struct rigid_form *form = &simulation->forms[material];
+        form->motion = simulation->rigid[material].motion;
+        form->shown = motion_of(simulation, material);
+    }
+    simulation->bodies_shown = true;
+}
+
+void mpm_rigid_find(mpm_simulation *simulation)
+{
+    if (!simulation->bodies_due)
+        return;
+    find_sums(simulation, 0);
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_body *body = &simulation->rigid[material];
+        struct rigid_form *form = &simulation->forms[material];
+        const mpm_rigid_motion found = motion_of(simulation, material);
+        if (simulation->bodies_shown && !memcmp(&found, &form->shown, sizeof found))
+            body->motion = form->motion;
+        else if (!simulation->bodies_restored || !is_same(simulation, &body->motion, &found))
+            body->motion = found;
+        if (!(found.mass > 0))
+            continue;
+        body->reach = reach_of(&body->sums);
+        take_forces(simulation, form);
+        find_extent(&form->form, body);
+    }
+    simulation->bodies_due = simulation->bodies_restored = simulation->bodies_moved = false;
+}
+
+/* Gives the particles the places and velocities that their bodies have. Returns what has become of those outside the
+ * domain, at the end of a step. */
+static mpm_measure place(mpm_simulation *simulation, bool ends_step)
+{
+    mpm_device *device = &simulation->backend->device;
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        const struct rigid_form *form = &simulation->forms[material];
+        if (!form->form.count)
+            continue;
+        memcpy(mpm_device_map(device, form->force, MPM_WRITE), form->last, form->form.count * sizeof *form->last);
+        mpm_device_unmap(device, form->force);
+    }
+    simulation->bodies_moved = false;
+    return mpm_sweeps_rigid_place(simulation, ends_step);
+}
+
+void mpm_rigid_place(mpm_simulation *simulation)
+{
+    if (simulation->bodies_moved)
+        place(simulation, false);
+}
+
 /* Describes a body to the solver, without contacts. */
 static mpm_rigid_state describe(const mpm_simulation *simulation, size_t material, double dt)
 {
     const mpm_settings *settings = &simulation->settings;
     const mpm_rigid_body *body = &simulation->rigid[material];
-    const mpm_rigid_sums *sums = &body->sums;
+    const mpm_rigid_motion *motion = &body->motion;
     const struct rigid_form *form = &simulation->forms[material];
-    mpm_rigid_state state = {.material = (int)material, .mass = mpm_sum_value(&sums->mass)};
-    double c[3], P[3], L[3], X[3], spin[3], moved[3], S[3][3], own[3][3];
-    memcpy(state.rotation, body->rotation, sizeof state.rotation);
-    find_own(own, simulation, material, state.rotation, state.mass, 0);
-    for (int a = 0; a < 3; a++) {
-        P[a] = mpm_sum_value(&sums->momentum[a]);
-        c[a] = mpm_sum_value(&sums->mass_moment[a]) / state.mass;
-        X[a] = mpm_sum_value(&sums->rest_moment[a]) / state.mass;
-        spin[a] = mpm_sum_value(&sums->spin[a]) / state.mass;
-    }
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            S[a][b] = mpm_sum_value(&sums->second_moment[a][b]) - state.mass * c[a] * c[b];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            state.inertia[a][b] = (a == b ? S[0][0] + S[1][1] + S[2][2] : 0) - S[a][b] + own[a][b];
-    state.raised = raise_inertia(simulation, material, state.inertia, state.mass);
-    for (int a = 0; a < 3; a++) {
-        own[a][a] += state.raised;
-        state.inertia[a][a] += state.raised;
-    }
-    mpm_cross3(moved, c, P);
-    for (int a = 0; a < 3; a++)
-        L[a] = mpm_sum_value(&sums->angular_momentum[a]) - moved[a] + mpm_dot3(own[a], spin);
-    mpm_body_invert(state.inverse, state.inertia, settings->dim);
-    mpm_multiply3(state.begin + 3, state.inverse, L);
-    mpm_multiply3(moved, state.rotation, X);
-    for (int a = 0; a < settings->dim; a++) {
-        const double origin =
-            settings->lower[a] + settings->dx * (body->block[a] * mpm_block_side(settings->dim) + body->place[a]);
-        state.centre[a] = origin + c[a];
-        state.place[a] = state.centre[a] - moved[a];
-        state.begin[a] = P[a] / state.mass;
-        state.gain[a] = dt * settings->gravity[a];
-    }
     const double *values = simulation->materials[material].values;
-    state.friction = values[0];
-    state.restitution = values[1];
-    state.hold = (int)values[2];
-    state.form = form->form.count ? &form->form : NULL;
+    mpm_rigid_state state = {
+        .material = (int)material,
+        .mass = motion->mass,
+        .friction = values[0],
+        .restitution = values[1],
+        .hold = (int)values[2],
+        .form = form->form.count ? &form->form : NULL,
+    };
+    double arm[3];
+    memcpy(state.centre, motion->centre, sizeof state.centre);
+    memcpy(state.rotation, motion->rotation, sizeof state.rotation);
+    memcpy(state.lowest, body->lowest, sizeof state.lowest);
+    memcpy(state.highest, body->highest, sizeof state.highest);
+    turn(state.inertia, motion->rotation, motion->inertia);
+    mpm_body_invert(state.inverse, state.inertia, settings->dim);
+    mpm_multiply3(arm, motion->rotation, motion->rest);
+    for (int a = 0; a < 3; a++) {
+        state.place[a] = motion->centre[a] - arm[a];
+        state.begin[a] = motion->velocity[a];
+        state.begin[3 + a] = motion->spin[a];
+        state.gain[a] = a < settings->dim ? dt * settings->gravity[a] : 0;
+    }
     return state;
 }
 
 /* Is the body so long that the images of its particles across a periodic face could be mistaken? */
-static bool is_too_long(const mpm_settings *settings, const mpm_rigid_sums *sums)
+static bool is_too_long(const mpm_settings *settings, const mpm_rigid_body *body)
 {
     for (int a = 0; a < settings->dim; a++) {
         const double period = settings->dx * (double)mpm_walls_period(settings->walls, a, settings->cells[a]);
-        if (period > 0 && !(sums->highest[a] - sums->lowest[a] < 0.5 * period))
+        if (period > 0 && !(body->highest[a] - body->lowest[a] < 0.5 * period))
             return true;
     }
     return false;
@@ -252,7 +428,8 @@ int mpm_rigid_too_long(const mpm_simulation *simulation)
 {
     size_t material = 0;
     while (material + 1 < simulation->material_count &&
-           !is_too_long(&simulation->settings, &simulation->rigid[material].sums))
+           !(simulation->rigid[material].motion.mass > 0 &&
+             is_too_long(&simulation->settings, &simulation->rigid[material])))
         material++;
     return (int)material;
 }
@@ -273,6 +450,8 @@ mpm_status mpm_rigid_reserve(mpm_simulation *simulation)
 static void clear_form(struct rigid_form *form, mpm_device *device)
 {
     mpm_body_clear(&form->form, &device->allocator);
+    mpm_memory_free(&device->allocator, form->kept);
+    mpm_memory_free(&device->allocator, form->last);
     mpm_device_free(device, form->force);
     *form = (struct rigid_form){0};
 }
@@ -296,13 +475,18 @@ void mpm_rigid_end(mpm_simulation *simulation)
 mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mpm_rigid_form *form)
 {
     mpm_device *device = &simulation->backend->device;
-    struct rigid_form fresh = {.force = mpm_device_new(device, form->count + 1, sizeof *fresh.force)};
-    if (!fresh.force || mpm_body_copy(&fresh.form, &device->allocator, form)) {
-        mpm_device_free(device, fresh.force);
+    struct rigid_form fresh = {
+        .force = mpm_device_new(device, form->count + 1, sizeof *fresh.force),
+        .last = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.last),
+        .kept = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.kept),
+    };
+    if (!fresh.force || !fresh.last || !fresh.kept || mpm_body_copy(&fresh.form, &device->allocator, form)) {
+        clear_form(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
     clear_form(&simulation->forms[material], device);
     simulation->forms[material] = fresh;
+    simulation->bodies_due = true;
     simulation->measured = false;
     return MPM_OK;
 }
@@ -355,7 +539,7 @@ static void describe_world(mpm_simulation *simulation, double dt)
     memcpy(world->gravity, simulation->settings.gravity, (size_t)simulation->settings.dim * sizeof(double));
     world->bodies = 0;
     for (size_t material = 0; material < simulation->material_count; material++)
-        if (mpm_sum_value(&simulation->rigid[material].sums.mass) > 0) /* else no particle is left, or another law */
+        if (simulation->rigid[material].motion.mass > 0) /* else no particle is left, or another law */
             world->body[world->bodies++] = describe(simulation, material, dt);
 }
 
@@ -376,6 +560,8 @@ static void begin_look(mpm_simulation *simulation)
         mpm_rigid_state *body = &simulation->world.body[b];
         const struct rigid_form *form = &simulation->forms[body->material];
         body->force = form->force ? mpm_device_map(device, form->force, MPM_WRITE) : NULL;
+        if (body->force)
+            memcpy(body->force, form->last, form->form.count * sizeof *form->last);
     }
 }
 
@@ -518,18 +704,21 @@ void mpm_rigid_keep_books(mpm_simulation *simulation, double dt)
 /* Adds what the body force of the step gives the bodies. */
 static void add_body_force(mpm_simulation *simulation, double dt)
 {
+    mpm_rigid_place(simulation);
     find_sums(simulation, dt);
     for (size_t b = 0; b < simulation->world.bodies; b++) {
         mpm_rigid_state *body = &simulation->world.body[b];
-        const mpm_rigid_state forced = describe(simulation, (size_t)body->material, dt);
-        double gained[3], L[3];
+        const mpm_rigid_sums *sums = &simulation->rigid[body->material].sums;
+        double c[3], P[3], moved[3];
         for (int a = 0; a < 3; a++) {
-            body->gain[a] += forced.begin[a] - body->begin[a];
-            gained[a] = forced.begin[3 + a] - body->begin[3 + a];
+            P[a] = mpm_sum_value(&sums->momentum[a]);
+            c[a] = mpm_sum_value(&sums->mass_moment[a]) / mpm_sum_value(&sums->mass);
         }
-        mpm_multiply3(L, body->inertia, gained);
-        for (int a = 0; a < 3; a++)
-            body->gain[3 + a] += L[a];
+        mpm_cross3(moved, c, P);
+        for (int a = 0; a < 3; a++) {
+            body->gain[a] += P[a] / body->mass;
+            body->gain[3 + a] += mpm_sum_value(&sums->angular_momentum[a]) - moved[a];
+        }
     }
 }
 
@@ -552,15 +741,16 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     if (!simulation->has_rigid)
         return MPM_OK;
     simulation->rigid_forces[1].count = 0;
-    find_sums(simulation, 0);
     describe_world(simulation, dt);
     if (simulation->run.forcing.body_force)
         add_body_force(simulation, dt);
     for (size_t b = 0; b < world->bodies; b++)
-        if (is_too_long(&simulation->settings, &simulation->rigid[world->body[b].material].sums)) {
+        if (is_too_long(&simulation->settings, &simulation->rigid[world->body[b].material])) {
             *reason = MPM_BODY_TOO_LONG;
             return MPM_OK;
         }
+    if (simulation->poses_due)
+        find_sums(simulation, 0);
     if (!mpm_rigid_pose_fits(simulation)) {
         *reason = MPM_BODY_NO_POSE;
         return MPM_OK;
@@ -568,7 +758,6 @@ mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *rea
     if (!world->bodies)
         return MPM_OK;
     begin_look(simulation);
-    mpm_touch_boxes(world);
     mpm_status status = mpm_rigid_nodes_find(simulation);
     drift(simulation, dt);
     if (status || (status = mpm_touch_find(world, allocator))) {
@@ -591,21 +780,21 @@ static void displace(double moved[3], const mpm_rigid_body *motion, const double
 {
     double r[3], turned[3];
     for (int a = 0; a < 3; a++)
-        r[a] = at[a] - motion->centre[a];
+        r[a] = at[a] - motion->motion.centre[a];
     mpm_multiply3(turned, motion->turn, r);
     for (int a = 0; a < 3; a++)
         moved[a] = motion->shift[a] + turned[a];
 }
 
-/* How far the particles of a body move along an axis at most [m]. Displacements are linear in the place, so they are
- * extreme at corners of the box around the particles. */
+/* How far a body moves along an axis at most [m]. Displacements are linear in the place, so they are extreme at corners
+ * of the box around it. */
 static double farthest(const mpm_rigid_body *motion, int dim)
 {
     double most = 0;
     for (int corner = 0; corner < 1 << dim; corner++) {
         double at[3], moved[3];
         for (int a = 0; a < 3; a++)
-            at[a] = corner >> a & 1 ? motion->sums.highest[a] : motion->sums.lowest[a];
+            at[a] = corner >> a & 1 ? motion->highest[a] : motion->lowest[a];
         displace(moved, motion, at);
         for (int a = 0; a < dim; a++)
             most = fabs(moved[a]) <= most ? most : fabs(moved[a]); /* NaN stays */
@@ -613,23 +802,22 @@ static double farthest(const mpm_rigid_body *motion, int dim)
     return most;
 }
 
-/* Returns the energy that turning by the push gives the spin, which keeps its angular momentum [J]. */
-static double set_motion(mpm_rigid_body *motion, const mpm_rigid_state *body, double dt)
+/* Finds the motion of the step. Returns the energy that turning by the push gives the spin, which keeps its angular
+ * momentum [J]. */
+static double set_motion(mpm_rigid_body *motion, mpm_rigid_state *body, double dt)
 {
-    double L[3];
-    mpm_body_move(motion->turn, motion->shift, motion->spin, body, dt);
+    double L[3], spin[3];
+    mpm_body_move(motion->turn, motion->shift, spin, body, dt);
     mpm_multiply3(L, body->inertia, body->kept + 3);
-    for (int a = 0; a < 3; a++) {
-        motion->centre[a] = mpm_sum_value(&motion->sums.mass_moment[a]) / body->mass;
-        motion->velocity[a] = body->kept[a];
-    }
-    return 0.5 * (mpm_dot3(L, motion->spin) - mpm_dot3(L, body->kept + 3));
+    const double gained = 0.5 * (mpm_dot3(L, spin) - mpm_dot3(L, body->kept + 3));
+    memcpy(body->kept + 3, spin, sizeof spin);
+    return gained;
 }
 
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel)
 {
     for (size_t b = 0; simulation->has_rigid && b < simulation->world.bodies; b++) {
-        const mpm_rigid_state *body = &simulation->world.body[b];
+        mpm_rigid_state *body = &simulation->world.body[b];
         mpm_rigid_body *motion = &simulation->rigid[body->material];
         const double gained = set_motion(motion, body, dt);
         *(body->rows ? &simulation->world.joint_work : &simulation->world.impact_work) +=
@@ -642,31 +830,93 @@ mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel)
     return MPM_NO_REASON;
 }
 
-/* ---- totals ----------------------------------------------------------------------------------------------------- */
+/* ---- the end of a step ------------------------------------------------------------------------------------------ */
 
-static void add_own(const mpm_simulation *simulation, const mpm_rigid_state *body, const double Q[3][3],
-                    const double spin[3], mpm_measure *measure)
+/* Moves a body on, whose motion of the step is known. */
+static void advance(const mpm_simulation *simulation, const mpm_rigid_state *state, mpm_rigid_body *body)
 {
-    double own[3][3], L[3];
-    find_own(own, simulation, (size_t)body->material, Q, body->mass, body->raised);
-    mpm_multiply3(L, own, spin);
-    for (int a = 0; a < 3; a++)
-        measure->angular_momentum[a] += L[a];
-    measure->kinetic += 0.5 * mpm_dot3(L, spin);
+    const mpm_settings *settings = &simulation->settings;
+    mpm_rigid_motion *motion = &body->motion;
+    double Q[3][3];
+    memcpy(Q, motion->rotation, sizeof Q);
+    for (int a = 0; a < 3; a++) {
+        motion->velocity[a] = state->kept[a];
+        motion->spin[a] = state->kept[3 + a];
+        motion->centre[a] += body->shift[a];
+        for (int b = 0; b < 3; b++)
+            for (int k = 0; k < 3; k++)
+                motion->rotation[a][b] += body->turn[a][k] * Q[k][b];
+    }
+    mpm_body_orthonormalise(motion->rotation);
+    for (int a = 0; a < settings->dim; a++) {
+        const double period = settings->dx * (double)mpm_walls_period(settings->walls, a, settings->cells[a]);
+        if (period > 0)
+            motion->centre[a] -= period * floor((motion->centre[a] - settings->lower[a]) / period);
+    }
 }
 
-void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure)
+/* Is all of a body where particles may be? */
+static bool is_inside(const mpm_simulation *simulation, const mpm_rigid_body *body)
 {
+    const mpm_settings *settings = &simulation->settings;
+    const double room = settings->dx * mpm_scheme_wall_depth(settings->scheme.degree);
+    for (int a = 0; a < settings->dim; a++) {
+        const double low = settings->lower[a], high = low + settings->dx * (double)settings->cells[a];
+        if (!mpm_walls_period(settings->walls, a, settings->cells[a]) &&
+            !(body->lowest[a] >= low - room && body->highest[a] <= high + room))
+            return false;
+    }
+    return true;
+}
+
+void mpm_rigid_advance(mpm_simulation *simulation, double dt, mpm_measure *measure)
+{
+    bool inside = true;
     if (!simulation->has_rigid)
         return;
-    find_sums(simulation, 0);
-    describe_world(simulation, 0);
     for (size_t b = 0; b < simulation->world.bodies; b++) {
-        const mpm_rigid_state *body = &simulation->world.body[b];
-        const mpm_rigid_sums *sums = &simulation->rigid[body->material].sums;
-        double spin[3];
-        for (int a = 0; a < 3; a++)
-            spin[a] = mpm_sum_value(&sums->spin[a]) / body->mass;
-        add_own(simulation, body, body->rotation, spin, measure);
+        const mpm_rigid_state *state = &simulation->world.body[b];
+        struct rigid_form *form = &simulation->forms[state->material];
+        mpm_rigid_body *body = &simulation->rigid[state->material];
+        measure->advection_speed = fmax(measure->advection_speed, farthest(body, simulation->settings.dim) / dt);
+        advance(simulation, state, body);
+        keep_forces(simulation, form);
+        find_extent(&form->form, body);
+        inside &= is_inside(simulation, body);
+    }
+    simulation->bodies_moved = true;
+    simulation->bodies_shown = false;
+    if (!inside) {
+        const mpm_measure found = place(simulation, true);
+        measure->outside += found.outside;
+        measure->clamped += found.clamped;
+        measure->frozen += found.frozen;
+        simulation->bodies_due |= found.frozen > 0;
+        mpm_rigid_find(simulation);
+    }
+    mpm_rigid_measure(simulation, measure);
+}
+
+void mpm_rigid_measure(const mpm_simulation *simulation, mpm_measure *measure)
+{
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        const mpm_rigid_body *body = &simulation->rigid[material];
+        const mpm_rigid_motion *motion = &body->motion;
+        double I[3][3], L[3], orbital[3];
+        if (!(motion->mass > 0))
+            continue;
+        turn(I, motion->rotation, motion->inertia);
+        mpm_multiply3(L, I, motion->spin);
+        mpm_cross3(orbital, motion->centre, motion->velocity);
+        measure->mass += motion->mass;
+        for (int a = 0; a < 3; a++) {
+            measure->momentum[a] += motion->mass * motion->velocity[a];
+            measure->mass_moment[a] += motion->mass * motion->centre[a];
+            measure->angular_momentum[a] += motion->mass * orbital[a] + L[a];
+        }
+        measure->kinetic += 0.5 * (motion->mass * mpm_dot3(motion->velocity, motion->velocity) +
+                                   mpm_dot3(L, motion->spin));
+        measure->speed = fmax(measure->speed, body->speed);
+        measure->gradient2 = fmax(measure->gradient2, 2 * mpm_dot3(motion->spin, motion->spin));
     }
 }

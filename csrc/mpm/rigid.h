@@ -11,8 +11,18 @@ mpm_status mpm_rigid_name_joint(mpm_simulation *simulation, int material, const 
 void mpm_rigid_end(mpm_simulation *simulation);           /* frees all that this file has allocated */
 int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the body that had a step refused */
 
-/* After the grid pass: adds up the particles of the bodies, and lets the bodies meet each other, walls, colliders and
- * the nodes, whose velocities change. `reason`: why the step cannot be taken. Errors: MPM_OUT_OF_MEMORY. */
+/* Finds the motions of the bodies from their particles, if any have come, gone or been changed. */
+void mpm_rigid_find(mpm_simulation *simulation);
+
+/* Before particles are written: notes what they show of the motions of their bodies, which they round. As long as they
+ * show the same, a write changes no motion. */
+void mpm_rigid_note(mpm_simulation *simulation);
+
+/* Gives the particles the places and velocities that their bodies have, before somebody looks. */
+void mpm_rigid_place(mpm_simulation *simulation);
+
+/* After the grid pass: lets the bodies meet each other, walls, colliders and the nodes, whose velocities change.
+ * `reason`: why the step cannot be taken. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason);
 
 /* Enters what the bodies have done in a step that is taken. */
@@ -21,6 +31,9 @@ void mpm_rigid_keep_books(mpm_simulation *simulation, double dt);
 /* Finds how the bodies move in the step, before G2P, and raises `travel`. Returns why the step cannot be taken. */
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel);
 
-/* Adds to the measure of the present state what comes of the inertia that bodies have beside that of their particles as
- * points. */
-void mpm_rigid_measure(mpm_simulation *simulation, mpm_measure *measure);
+/* Moves the bodies at the end of a step that is taken, and adds them to the measure of the new state. Particles follow
+ * where one of them may have left the domain, otherwise by `mpm_rigid_place`. */
+void mpm_rigid_advance(mpm_simulation *simulation, double dt, mpm_measure *measure);
+
+/* Adds the bodies to a measure of the other particles. */
+void mpm_rigid_measure(const mpm_simulation *simulation, mpm_measure *measure);

@@ -371,6 +371,8 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
     if (status)
         return;
     simulation->measured = false;
+    simulation->bodies_due = simulation->has_rigid;
+    simulation->bodies_restored = false;
     simulation->grid_valid = false;
 }
 
@@ -554,6 +556,7 @@ static void finish(void *self, mpm_status status, bool moved)
 {
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
+    mpm_rigid_place(simulation);
     /* The next dt is planned anew, not from the last refused attempt. */
     if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
         simulation->run.natural_dt = simulation->approach = 0;

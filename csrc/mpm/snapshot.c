@@ -197,12 +197,21 @@ static void measure(const mpm_store *store, mpm_snapshot *snapshot)
     snapshot->records = simulation->run.history.count;
 }
 
+static size_t rigid_count(const mpm_simulation *simulation)
+{
+    size_t count = 0;
+    for (size_t material = 0; material < simulation->material_count; material++)
+        count += mpm_material_law(&simulation->materials[material])->rigid;
+    return count;
+}
+
 static mpm_snapshot_array array(const mpm_store *store, int index)
 {
     const mpm_simulation *simulation = store->run->self;
     const size_t record = (size_t)mpm_history_length(&store->run->history), loads = store->run->loads.count;
     const size_t pairs = simulation->settings.contact ? 1 + 3 * simulation->layers.named_count : 0;
     const size_t books = (simulation->boundary.count + simulation->joint_count) * MPM_SNAPSHOT_BOOK + pairs;
+    const size_t motions = rigid_count(simulation) * MPM_SNAPSHOT_MOTION;
     const mpm_snapshot_array arrays[] = {
         {"groups", offsetof(mpm_snapshot, group), MPM_SNAPSHOT_GROUP * sizeof(int32_t), MPM_PER_GROUP},
         {"row", offsetof(mpm_snapshot, row), sizeof(int32_t), MPM_PER_PARTICLE},
@@ -211,9 +220,27 @@ static mpm_snapshot_array array(const mpm_store *store, int index)
         {"books", offsetof(mpm_snapshot, books), books * sizeof(double), MPM_PER_RUN},
         {"numbers", offsetof(mpm_snapshot, numbers), NUMBERS * sizeof(double), MPM_PER_RUN},
         {"counters", offsetof(mpm_snapshot, counters), (COUNTERS + FLAGS) * sizeof(int64_t), MPM_PER_RUN},
-        {loads ? "loads" : NULL, offsetof(mpm_snapshot, loads), loads * MPM_LOAD_BOOK * sizeof(double), MPM_PER_RUN},
+        {"loads", offsetof(mpm_snapshot, loads), loads * MPM_LOAD_BOOK * sizeof(double), MPM_PER_RUN},
+        {"bodies", offsetof(mpm_snapshot, bodies), motions * sizeof(double), MPM_PER_RUN},
     };
-    return (size_t)index < sizeof arrays / sizeof *arrays ? arrays[index] : (mpm_snapshot_array){0};
+    enum { OF_ALL = 7 }; /* the others are there if they have something */
+    for (int k = 0; k < (int)(sizeof arrays / sizeof *arrays); k++)
+        if (k < OF_ALL || arrays[k].bytes)
+            if (index-- == 0)
+                return arrays[k];
+    return (mpm_snapshot_array){0};
+}
+
+/* Copies the motions of rigid bodies to `list`, or back. */
+static void copy_motions(mpm_simulation *simulation, double *list, bool back)
+{
+    for (size_t material = 0; material < simulation->material_count; material++) {
+        mpm_rigid_motion *motion = &simulation->rigid[material].motion;
+        if (!mpm_material_law(&simulation->materials[material])->rigid)
+            continue;
+        memcpy(back ? (void *)motion : list, back ? list : (void *)motion, sizeof *motion);
+        list += MPM_SNAPSHOT_MOTION;
+    }
 }
 
 /* Copies the books of contact between bodies to `books`, or back. */
@@ -263,6 +290,7 @@ static void take(const mpm_store *store, const mpm_snapshot *snapshot)
         memcpy(snapshot->loads, simulation->run.loads.books,
                simulation->run.loads.count * sizeof *simulation->run.loads.books);
     copy_books(simulation, snapshot->books, false);
+    copy_motions(simulation, snapshot->bodies, false);
 }
 
 /* ---- what a snapshot must be ------------------------------------------------------------------------------------ */
@@ -610,6 +638,8 @@ static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const 
         memcpy(simulation->run.loads.books, snapshot->loads,
                simulation->run.loads.count * sizeof *simulation->run.loads.books);
     copy_books(simulation, snapshot->books, true);
+    copy_motions(simulation, snapshot->bodies, true);
+    simulation->bodies_due = simulation->bodies_restored = simulation->has_rigid;
     return MPM_OK;
 }
 

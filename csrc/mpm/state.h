@@ -18,10 +18,13 @@ struct reports {
     mpm_heat_book *heat_books; /* per block; NULL without heat */
 };
 
-/* What of a rigid body never changes, and the forces at its points in a step, in memory of the device. */
+/* What of a rigid body never changes, and the forces at its points. */
 struct rigid_form {
     mpm_rigid_form form;
-    double (*force)[3];
+    double (*force)[3]; /* in a step that is attempted, in memory of the device */
+    double (*last)[3];  /* in the last step that was taken */
+    bool *kept;         /* a particle keeps the force */
+    mpm_rigid_motion motion, shown; /* of the body, and what its particles show of it; where `bodies_shown` */
     size_t joint; /* its book among `joints`, from 1; 0: none */
 };
 
@@ -113,7 +116,7 @@ struct mpm_simulation {
     bool damps;          /* there is damping, or an absorbing wall */
     bool has_fluid;      /* a material keeps J alone */
     double fluid_volume; /* per mass of the first fluid of which that is known [m3/kg]; 0: there is none */
-    mpm_rigid_body *rigid; /* per material: of the step that ends, scratch */
+    mpm_rigid_body *rigid; /* per material */
     struct rigid_form *forms; /* per material */
     size_t rigid_capacity, form_capacity;
     struct joint_book *joints;
@@ -131,6 +134,10 @@ struct mpm_simulation {
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
     bool measured;     /* `measure` belongs to the current state */
+    bool bodies_due;   /* particles of rigid bodies may have come, gone or been changed: see mpm_rigid_find */
+    bool bodies_restored; /* the motions of rigid bodies are those of a snapshot */
+    bool bodies_shown; /* particles have been written since the last step: see mpm_rigid_note */
+    bool bodies_moved; /* particles of rigid bodies are not where their bodies are: see mpm_rigid_place */
     bool poses_due;    /* x or F of rigid particles may have been written: see rigid_pose.h */
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */

@@ -125,6 +125,7 @@ bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reaso
 mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
+    mpm_rigid_place(simulation);
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
     if (reason == MPM_TEMPERATURE_LEFT_RANGE) /* has been noted */
@@ -147,8 +148,8 @@ static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
     mpm_measure measure = simulation->stage.scattered
                               ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
                               : mpm_sweeps_g2p(simulation, step->dt);
-    mpm_rigid_measure(simulation, &measure); /* from what particles store, as after a load */
     mpm_synchronize_defer(simulation, simulation->stage.scattered);
+    mpm_rigid_advance(simulation, step->dt, &measure);
     return measure;
 }
 
@@ -199,6 +200,8 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
     mpm_rebin_note_motion(simulation, step->dt, &measure);
     keep_books(simulation, step->dt, &measure);
     mpm_totals_record(simulation);
+    if (simulation->run.suspect)
+        mpm_rigid_place(simulation);
     const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
         simulation->stage.scattered = false;

@@ -196,6 +196,12 @@ void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt)
     sweep(simulation, MPM_RIGID_SUMS, (mpm_arguments){.rigid_sums = {dt, force}});
 }
 
+mpm_measure mpm_sweeps_rigid_place(mpm_simulation *simulation, bool ends_step)
+{
+    sweep(simulation, MPM_RIGID_PLACE, (mpm_arguments){.rigid_place = {ends_step}});
+    return measure_state(simulation);
+}
+
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation)
 {
     sweep(simulation, MPM_MEASURE, (mpm_arguments){0});

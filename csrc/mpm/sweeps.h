@@ -32,7 +32,8 @@ mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */
 void mpm_sweeps_rest_volume(mpm_simulation *simulation);
-void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* with the body force of the step */
+void mpm_sweeps_rigid_sums(mpm_simulation *simulation, double dt); /* dt > 0: of the body force of the step */
+mpm_measure mpm_sweeps_rigid_place(mpm_simulation *simulation, bool ends_step);
 mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation); /* of the blocks */
 void mpm_sweeps_filter(mpm_simulation *simulation, mpm_block_report *report); /* XPIC: velocities for particles */
 /* How full the nodes are, for fluids in the G2P that follows. `heat` is read where materials expand. */

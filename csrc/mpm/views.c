@@ -10,6 +10,7 @@
 #include "materials/parameters.h"
 #include "mpm/describe.h"
 #include "mpm/rebin.h"
+#include "mpm/rigid.h"
 #include "mpm/state.h"
 
 /* Gives every component of a law's or a user's field its own column. */
@@ -157,6 +158,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     mpm_simulation *simulation = self;
     mpm_exchange exchange = mpm_describe_exchange(simulation, NULL, field, rows);
     mpm_status status = MPM_OK;
+    mpm_rigid_note(simulation);
     if (field == MPM_FIELD_X)
         status = read_in_positions(simulation, &exchange, differing);
     else
@@ -164,6 +166,8 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     if (status)
         return status;
     simulation->measured = false;
+    simulation->bodies_due = simulation->has_rigid;
+    simulation->bodies_restored = false;
     simulation->poses_due |= simulation->has_rigid && (field == MPM_FIELD_X || field == MPM_FIELD_F);
     /* F and J show one state: writing one makes the other stale. */
     if (field == MPM_FIELD_F || field == MPM_FIELD_J)

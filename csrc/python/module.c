@@ -97,6 +97,7 @@ static int add_numbers(PyObject *module)
            PyModule_AddIntConstant(module, "FEWEST_PERIODIC_CELLS", MPM_FEWEST_PERIODIC_CELLS) ||
            PyModule_AddIntConstant(module, "GROUP_COLUMNS", MPM_SNAPSHOT_GROUP) ||
            PyModule_AddIntConstant(module, "BOOK_COLUMNS", MPM_SNAPSHOT_BOOK) ||
+           PyModule_AddIntConstant(module, "MOTION_COLUMNS", MPM_SNAPSHOT_MOTION) ||
            PyModule_AddIntConstant(module, "BLOCK_SIDE_2D", mpm_block_side(2)) ||
            PyModule_AddIntConstant(module, "BLOCK_SIDE_3D", mpm_block_side(3));
 }

@@ -69,9 +69,8 @@ typedef struct mpm_rigid_state {
     double mass, centre[3];          /* M [kg], c in the domain [m] */
     double inertia[3][3], inverse[3][3]; /* I about c [kg m2] and I^-1 */
     double place[3], rotation[3][3]; /* p [m], Q */
-    double raised;                   /* added to the inertia about every axis, see `raise_inertia` [kg m2] */
     double friction, restitution;    /* against deformable bodies and other rigid ones */
-    double lowest[3], highest[3];    /* of the points [m] */
+    double lowest[3], highest[3];    /* a box around the points [m] */
     double begin[6];                 /* V, w before the forces of the step [m/s], [rad/s] */
     double gain[6];                  /* what gravity and body forces add to V [m/s] and to L about c [kg m2/s] */
     double drifted[3][3];            /* the rotation of the first half of the step, less 1 */

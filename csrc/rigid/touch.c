@@ -111,15 +111,22 @@ static bool compare(const mpm_rigid_world *world, const mpm_rigid_state *body, c
     const double curved = point->radius + point->inverse[0][0] + point->inverse[1][1] + point->inverse[2][2];
     const bool smooth = found->smooth = curved > 0;
     const double deep = smooth ? 0 : INSET * world->boundary->dx;
+    const double reach = margin + deep + point->radius + 0.5 * world->boundary->dx;
     double X[3], at[3], axis[3];
     for (int a = 0; a < 3; a++)
         X[a] = point->at[a] - deep * point->axis[a];
+    if (!partner->body && partner->index < MPM_RIGID_FACES) { /* of most points, one coordinate tells */
+        const int a = partner->index / 2;
+        at[a] = body->place[a] + mpm_dot3(body->rotation[a], X);
+        if (read_face(world->boundary, partner->index, at).phi > reach)
+            return false;
+    }
     mpm_multiply3(at, body->rotation, X);
     mpm_multiply3(axis, body->rotation, point->axis);
     for (int a = 0; a < 3; a++)
         at[a] += body->place[a];
     mpm_shape_reading here = read(world, partner, at);
-    if (here.phi > margin + deep + point->radius + 0.5 * world->boundary->dx)
+    if (here.phi > reach)
         return false;
     if (smooth) {
         double shifted[3];
@@ -373,8 +380,9 @@ static void find_box(mpm_rigid_state *body)
         double at[3];
         mpm_multiply3(at, body->rotation, point->at);
         for (int a = 0; a < 3; a++) {
-            body->lowest[a] = fmin(body->lowest[a], body->place[a] + at[a] - point->radius);
-            body->highest[a] = fmax(body->highest[a], body->place[a] + at[a] + point->radius);
+            const double low = body->place[a] + at[a] - point->radius, high = low + 2 * point->radius;
+            body->lowest[a] = low < body->lowest[a] ? low : body->lowest[a];
+            body->highest[a] = high > body->highest[a] ? high : body->highest[a];
         }
     }
 }
@@ -460,18 +468,13 @@ static mpm_status touch_bodies(mpm_rigid_world *world, const mpm_allocator *allo
     return status ? status : reduce_all(world, allocator, &pair);
 }
 
-void mpm_touch_boxes(mpm_rigid_world *world)
-{
-    for (size_t a = 0; a < world->bodies; a++)
-        if (world->body[a].form)
-            find_box(&world->body[a]);
-}
-
 mpm_status mpm_touch_find(mpm_rigid_world *world, const mpm_allocator *allocator)
 {
     mpm_status status = MPM_OK;
     world->contacts = world->candidates = 0;
-    mpm_touch_boxes(world);
+    for (size_t a = 0; a < world->bodies; a++)
+        if (world->body[a].form)
+            find_box(&world->body[a]);
     for (size_t a = 0; a < world->bodies; a++) {
         const mpm_rigid_state *body = &world->body[a];
         if (!body->form)

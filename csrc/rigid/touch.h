@@ -53,9 +53,6 @@ typedef struct mpm_rigid_world {
     struct mpm_rigid_candidate *candidate;
 } mpm_rigid_world;
 
-/** Finds the boxes of all bodies. */
-void mpm_touch_boxes(mpm_rigid_world *world);
-
 /** Finds the contacts of all bodies, which have drifted, and their boxes. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_touch_find(mpm_rigid_world *world, const mpm_allocator *allocator);
 

@@ -21,6 +21,7 @@ typedef struct mpm_snapshot {
     double *history; /* [records][mpm_history_length] */
     double *books;   /* of colliders, since the last record */
     double *loads;   /* [load][MPM_LOAD_BOOK] since the last record */
+    double *bodies;  /* [rigid material][MPM_SNAPSHOT_MOTION] */
 } mpm_snapshot;
 
 /** An array of a snapshot beside the fields. */

@@ -61,10 +61,10 @@ class Snapshot:
 
 
 def _layout(
-    core: _core.Simulation, dimension: int, dtype: str, counts: tuple[int, int, int]
+    core: _core.Simulation, dimension: int, dtype: str, counts: tuple[int, int, int, int]
 ) -> keeping.Layout:
-    """Type and shape of every array of a snapshot of `core` with so many groups, particles and records."""
-    groups, n, records = counts
+    """Type and shape of every array of a snapshot of `core` with so many groups, particles, records, rigid bodies."""
+    groups, n, records, rigid = counts
     columns = core.history_names()
     colliders = sum(name.startswith("torque:") for name, _ in columns)  # and joints
     loads = sum(name.startswith("work:") for name, _ in columns)
@@ -83,6 +83,7 @@ def _layout(
         "history": ("float64", (records, sum(width for _, width in columns))),
         "books": ("float64", (colliders * _core.BOOK_COLUMNS + 1 + 3 * pairs,) if contact else books),
         **({"loads": ("float64", (loads, LOAD_COLUMNS))} if loads else {}),
+        **({"bodies": ("float64", (rigid, _core.MOTION_COLUMNS))} if rigid else {}),
         "numbers": ("float64", (len(numbers),)),
         "counters": ("int64", (len(counters),)),
         **fields,
@@ -105,6 +106,7 @@ def arrays_of(
             len(given["groups"]) // (4 * _core.GROUP_COLUMNS),
             len(given["id"]) // 8,
             len(given["history"]) // (8 * width),
+            len(given.get("bodies", b"")) // (8 * _core.MOTION_COLUMNS),
         )
         return _layout(core, dimension, dtype, counts)
 
@@ -149,7 +151,8 @@ def restore(core: _core.Simulation, dimension: int, dtype: str, arrays: Mapping[
         if name not in arrays or not arrays[name].shape:
             raise ValueError(f"{name} is missing")
     groups, particles, records = (arrays[name].shape[0] for name in ("groups", "id", "history"))
-    counts = groups, particles, records
+    rigid = arrays["bodies"].shape[0] if "bodies" in arrays and arrays["bodies"].shape else 0
+    counts = groups, particles, records, rigid
     expected = _layout(core, dimension, dtype, counts)
     if arrays.keys() != expected.keys():
         raise ValueError(f"the state has the arrays {', '.join(arrays)}, not {', '.join(expected)}")

@@ -151,12 +151,15 @@ def _state(clock: Tree, state: dict[str, Given]) -> dict[str, Given]:
 def _with_later_fields(
     state: dict[str, Given], materials: tuple[Material, ...], dtype: str
 ) -> dict[str, Given]:
-    """The arrays, with initial values of the fields that laws did not keep when an older version wrote the file."""
+    """The arrays, with initial values of those that were not kept when an older version wrote the file."""
     for name, always in LATER.items():
         kept_by = {one.law: row for one in materials for row in one._row["history"] if row["name"] == name}
         if name not in state and kept_by and not kept_by.keys() & always:
             [initial] = {row["initial"] for row in kept_by.values()}
             state[name] = np.full(whole(state["id"]).shape, initial, dtype)
+    rigid = sum(one.law == "rigid" for one in materials)
+    if rigid and "bodies" not in state:
+        state["bodies"] = np.zeros((rigid, _core.MOTION_COLUMNS))  # they follow from the particles
     return state
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 # Arrays of snapshots that are not fields.
-RESERVED = ("groups", "row", "history", "books", "loads", "numbers", "counters")
+RESERVED = ("groups", "row", "history", "books", "loads", "bodies", "numbers", "counters")
 
 
 class Particles:

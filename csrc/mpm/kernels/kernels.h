@@ -33,6 +33,7 @@
     X(MPM_REST_VOLUME, rest_volume, sweep_any, sweep_any) /* volumes that are 0, from the density of the grid */ \
     X(MPM_BODY_FORCE, body_force, sweep_any, sweep_any)   /* after P2G: a force on the particles, to the grid */ \
     X(MPM_RIGID_SUMS, rigid_sums, sweep, sweep_any)   /* sums over the particles of rigid bodies; writes none */ \
+    X(MPM_RIGID_PLACE, rigid_place, sweep, sweep_any) /* x, v, C, F of the particles of rigid bodies, from these */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_MOMENTS, moments, contact, contact)         /* after P2G: moments of the volume, where layers meet */ \
     X(MPM_VOLUME, volume, fill, fill)                 /* of materials whose mass does not tell it, to the grid */ \
@@ -136,17 +137,29 @@ typedef struct mpm_rigid_sums {
     double lowest[3], highest[3]; /* a box around the particles [m]; infinite and empty without any */
 } mpm_rigid_sums;
 
-/** A rigid body in a step: x <- x + shift + turn (x - centre), then v = velocity + spin cross (x - new centre). */
+/** The state of a rigid body. Its particles are at x = centre + rotation (X - rest), and move with the velocities
+ *  v = velocity + spin cross (x - centre). */
+typedef struct mpm_rigid_motion {
+    double mass;                   /* [kg]; 0: no particle is left */
+    double inertia[3][3], rest[3]; /* about the centre of mass [kg m2], and that [m], in the rest frame */
+    double centre[3], rotation[3][3]; /* in the domain [m] */
+    double velocity[3], spin[3];      /* [m/s], [rad/s] */
+} mpm_rigid_motion;
+
+/** A rigid body. */
 typedef struct mpm_rigid_body {
-    int32_t block[3];    /* of the origin, the place of one of its particles; particles count as their nearest images */
-    double place[3];     /* of the origin, from the first node of the block [cells] */
-    double rotation[3][3]; /* Q before the step */
+    mpm_rigid_motion motion;
+    double lowest[3], highest[3]; /* a box around it [m] */
+    double reach, speed;          /* from the centre of mass without points of the surface [m]; largest |v_a| [m/s] */
+    double shift[3], turn[3][3];  /* of the step: displacement of the centre [m], rotation less 1 */
+    size_t points;                /* of its surface */
+    double (*force)[3]; /* of the contacts there: of particles, after MPM_RIGID_SUMS; for MPM_RIGID_PLACE [N] */
+    /* Of the particles when they were last added up */
+    int32_t block[3]; /* of the origin, the place of one of its particles; particles count as their nearest images */
+    double place[3];  /* of the origin, from the first node of the block [cells] */
+    double rotation[3][3]; /* F of that particle */
     size_t first_group, end_group; /* its groups are among these; 0, 0: it has no particles */
-    mpm_rigid_sums sums; /* before the step */
-    size_t points;       /* of its surface */
-    double (*force)[3];  /* of the contacts there, in the last step, after MPM_RIGID_SUMS; then in this one [N] */
-    double centre[3], shift[3], turn[3][3]; /* of mass, before the step [m]; its displacement [m]; rotation less 1 */
-    double velocity[3], spin[3];            /* after the step [m/s], [rad/s] */
+    mpm_rigid_sums sums;
 } mpm_rigid_body;
 
 /** What every sweep needs. `measures` and `workspaces` have one entry per task and per thread. */
@@ -161,7 +174,7 @@ typedef struct mpm_sweep {
     double lower[3], dx;
     mpm_colliders colliders; /* during the step that ends; books per task */
     mpm_rigid_sums *rigid_sums; /* per group, of rigid materials; written by MPM_RIGID_SUMS */
-    const mpm_rigid_body *rigid; /* per material: of the step that ends */
+    const mpm_rigid_body *rigid; /* per material */
     const void *volume_change; /* F-bar, in G2P: the averages as grid->field; else NULL */
     const void *fill; /* G2P: how full the nodes are, as grid->field; NULL: the density of fluids is not corrected */
     double fluid_volume; /* per mass of the fluid whose masses tell volumes [m3/kg]; 0: there is none */
@@ -176,8 +189,11 @@ typedef union mpm_arguments {
     } p2g, g2p, synchronize;
     struct {
         double dt;
-        const double *b; /* body force, [row][dim] [m/s2]; NULL: none */
+        const double *b; /* v of the sums is that of this body force, [row][dim] [m/s2]; NULL: v is that of particles */
     } rigid_sums;
+    struct {
+        bool ends_step; /* particles outside meet their fate */
+    } rigid_place;
     struct {
         double dt;
         double scale; /* of V0 K, to about the mass of the stiffest particle [s2/m2] */

@@ -21,8 +21,7 @@ struct constants {
     wide gather_dt, gather_dt_cells; /* dt, dt/h */
     wide affine;                     /* h D^-1: 4/h for the quadratic kernel */
     wide h;
-    wide spin;                       /* D/h, the factor of C in angular momentum and energy: h/4; 0: C is no velocity,
-                                      * or a body is rigid, whose own inertia is added at last (mpm/rigid.c) */
+    wide spin;                       /* D/h, the factor of C in angular momentum and energy: h/4; 0: C is no velocity */
     wide isolated;                   /* factor of the isolated bound: 1/h^2 */
     wide stress;                     /* -dt h D^-1 of the step that begins */
     wide stress_by_slope;            /* -dt/h of that step */
@@ -43,7 +42,7 @@ __attribute__((unused)) static struct constants group_constants(const mpm_sweep 
         .gather_dt_cells = wide_set((real)(dt.ending / h)),
         .affine = wide_set((real)(1 / D / h)),
         .h = wide_set((real)h),
-        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) && !law->rigid ? (real)(h * D) : 0),
+        .spin = wide_set(mpm_scheme_is_affine(&sweep->scheme) ? (real)(h * D) : 0),
         .isolated = wide_set((real)(mpm_scheme_isolated_factor(&sweep->scheme) / (h * h))),
         .stress = wide_set((real)(-1 / D * dt.beginning / h)),
         .stress_by_slope = wide_set((real)(-dt.beginning / h)),

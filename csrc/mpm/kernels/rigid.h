@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The particles of a rigid body: their sums, and their motion in a step. They neither scatter nor gather.
+ * The particles of a rigid body: their sums, and their places and velocities. They neither scatter nor gather.
  *
- *     sums      give the body M, c, I, P, L and its place (mpm/rigid.c)
- *     motion    x <- x + dt V + (Q - 1) (x - c),  v = V + w x (x - c'),  C = [w],  F <- Q F
+ *     sums      give the body M, c, I, P, L and its place, where particles have come or been changed (mpm/rigid.c)
+ *     place     x = c + Q X,  v = V + w x (x - c),  C = [w],  F = Q, where somebody looks
  *
- * Distances do not drift. Displacements are computed in double, with an error that is relative to them. x holds
- * multiples of a power of 2, which moves to another block as it is, and a remainder the rest.
+ * x holds multiples of a power of 2, which moves to another block as it is, and a remainder the rest.
  */
 #pragma once
 #include "base/doubles.h"
@@ -88,12 +87,15 @@ INLINE bool rigid_has_points(const struct tile *tile)
     return mask_any(wide_less(wide_set(0), tile->state.history[RIGID_POINT]));
 }
 
-/* The body force on a lane in the step [m/s]. */
-INLINE doubles rigid_gain(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t t, int half, int axis)
+/* The velocity that counts: of the particles, or the gain by the body force of a step [m/s]. */
+INLINE doubles rigid_velocity(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t t,
+                              const struct tile *tile, int half, int axis)
 {
     const double *b = arguments->rigid_sums.b;
     doubles gain = {0};
-    for (int q = 0; b && q < HALF; q++) {
+    if (!b)
+        return doubles_load(&tile->v[axis], half);
+    for (int q = 0; q < HALF; q++) {
         const int32_t row = sweep->particles->row[t * WIDTH + half * HALF + q];
         gain[q] = row < 0 ? 0 : arguments->rigid_sums.dt * b[(ptrdiff_t)row * DIM + axis];
     }
@@ -115,7 +117,7 @@ NOINLINE void rigid_add(const mpm_sweep *sweep, const mpm_arguments *arguments, 
         rigid_sum_add(&tally->mass, m);
         UNROLL for (int a = 0; a < DIM; a++) {
             x[a] *= h;
-            v[a] = doubles_load(&tile->v[a], half) + rigid_gain(sweep, arguments, t, half, a);
+            v[a] = rigid_velocity(sweep, arguments, t, tile, half, a);
             mx[a] = m * x[a];
             rigid_sum_add(&tally->mass_moment[a], mx[a]);
             rigid_sum_add(&tally->rest_moment[a], m * doubles_load(&tile->state.history[RIGID_REST + a], half));
@@ -177,59 +179,76 @@ INLINE doubles rigid_dot(const double row[], const doubles r[DIM])
     return s;
 }
 
-/* Moves the particles of a tile with their body, and gives them its velocity. `motion` becomes that of the body. */
-NOINLINE void rigid_advance(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
-                            struct tile *tile, struct motion *motion)
+/* Places from the centre of mass of the body [m]. */
+INLINE void rigid_arms(const mpm_rigid_motion *motion, const struct tile *tile, int half, doubles arm[DIM])
+{
+    doubles X[DIM];
+    UNROLL for (int a = 0; a < DIM; a++)
+        X[a] = doubles_load(&tile->state.history[RIGID_REST + a], half) - motion->rest[a];
+    UNROLL for (int a = 0; a < DIM; a++)
+        arm[a] = rigid_dot(motion->rotation[a], X);
+}
+
+/* Where a place in the domain, in cells from the lower face, is from the block of a group; across a periodic face, that
+ * of its images which is the nearest to the block. */
+INLINE doubles rigid_from_block(const mpm_sweep *sweep, const mpm_group *group, doubles place, int axis)
+{
+    const double period = (double)sweep->period[axis];
+    place -= (double)group->block[axis] * BLOCK_SIDE;
+    return period > 0 ? place - period * doubles_round((place - 0.5 * BLOCK_SIDE) / period, 1) : place;
+}
+
+/* Gives the particles of a tile the places and velocities that their body has. */
+NOINLINE void rigid_place(const mpm_sweep *sweep, const mpm_group *group, ptrdiff_t t, struct tile *tile)
 {
     const mpm_rigid_body *body = &sweep->rigid[group->material];
-    const double h = sweep->dx, per_dt = 1 / (double)wide_lane(k->gather_dt, 0);
+    const mpm_rigid_motion *motion = &body->motion;
+    const double per_h = 1 / sweep->dx;
     const double unit = REAL_IS_FLOAT ? 0x1p-20 : 0x1p-47; /* of x [cells]; a real holds multiples below 16 exactly */
     double spin[DIM][DIM];
-    matrix rotation;
     const mask alive = wide_less(wide_set(0), tile->mass);
     UNROLL for (int a = 0; a < DIM; a++)
         UNROLL for (int b = 0; b < DIM; b++) {
-            spin[a][b] = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * body->spin[3 - a - b];
-            rotation.m[a][b] = wide_set((real)((a == b) + body->turn[a][b]));
+            spin[a][b] = a == b ? 0 : ((b - a + 3) % 3 == 1 ? -1 : 1) * motion->spin[3 - a - b];
             tile->C.m[a][b] = wide_select(alive, wide_set((real)spin[a][b]), wide_set(0));
+            tile->state.F.m[a][b] = wide_select(alive, wide_set((real)motion->rotation[a][b]), tile->state.F.m[a][b]);
         }
     if (rigid_has_points(tile))
         rigid_take_forces(body, tile);
-    tile->state.F = matrix_select(alive, matrix_multiply(rotation, tile->state.F), tile->state.F);
-    motion->gradient = tile->C;
     for (int half = 0; half < HALVES; half++) {
-        const doubles none = {0};
-        const doubles_mask lives = doubles_load(&tile->mass, half) > none;
-        doubles x[DIM], r[DIM], turned[DIM], after[DIM];
-        rigid_positions(sweep, group, tile, half, lives, x);
-        UNROLL for (int a = 0; a < DIM; a++)
-            r[a] = h * x[a] - body->centre[a];
+        doubles arm[DIM];
+        doubles_mask taken; /* not padding, which is in the middle of the block */
+        const doubles_mask lives = doubles_load(&tile->mass, half) > (doubles){0};
+        for (int q = 0; q < HALF; q++)
+            taken[q] = sweep->particles->row[t * WIDTH + half * HALF + q] < 0 ? 0 : -1;
+        rigid_arms(motion, tile, half, arm);
         UNROLL for (int a = 0; a < DIM; a++) {
-            turned[a] = rigid_dot(body->turn[a], r);
-            after[a] = r[a] + turned[a];
-        }
-        UNROLL for (int a = 0; a < DIM; a++) {
-            wide *place = &tile->x[a], *remainder = &tile->state.history[RIGID_REMAINDER + a];
-            const doubles moved = doubles_select(lives, body->shift[a] + turned[a], none);
-            const doubles from = doubles_load(place, half), at = doubles_round(from, unit);
-            const doubles left = doubles_load(remainder, half) + (from - at) + moved / h;
-            const doubles whole = doubles_round(left, unit);
-            doubles_store(place, half, at + whole);
-            doubles_store(remainder, half, left - whole);
-            doubles_store(&motion->velocity[a], half, moved * per_dt);
+            const doubles place = per_h * (arm[a] + (motion->centre[a] - sweep->lower[a]));
+            const doubles middle = (doubles){0} + 0.5 * BLOCK_SIDE;
+            const doubles at = doubles_select(taken, rigid_from_block(sweep, group, place, a), middle);
+            const doubles whole = doubles_round(at, unit);
+            doubles_store(&tile->x[a], half, whole);
+            doubles_store(&tile->state.history[RIGID_REMAINDER + a], half, at - whole);
             doubles_store(&tile->v[a], half,
-                          doubles_select(lives, body->velocity[a] + rigid_dot(spin[a], after), none));
+                          doubles_select(lives, motion->velocity[a] + rigid_dot(spin[a], arm), (doubles){0}));
         }
     }
 }
 
-/* The same on copies: the originals can stay in registers because their address is not taken. */
-INLINE void rigid_advance_copies(const mpm_sweep *sweep, const struct constants *k, const mpm_group *group,
-                                 struct tile *tile, struct motion *motion)
+/* The mean velocity of a tile's particles in the step, and its gradient. The body is at its beginning. */
+__attribute__((unused)) static struct motion rigid_mean_motion(const mpm_sweep *sweep, const mpm_group *group,
+                                                               const struct tile *tile, double dt)
 {
-    struct tile moved = *tile;
-    struct motion own = *motion;
-    rigid_advance(sweep, k, group, &moved, &own);
-    *tile = moved;
-    *motion = own;
+    const mpm_rigid_body *body = &sweep->rigid[group->material];
+    struct motion result = {0};
+    UNROLL for (int a = 0; a < DIM; a++)
+        UNROLL for (int b = 0; b < DIM; b++)
+            result.gradient.m[a][b] = wide_set((real)(0.5 * (body->turn[a][b] - body->turn[b][a]) / dt));
+    for (int half = 0; half < HALVES; half++) {
+        doubles arm[DIM];
+        rigid_arms(&body->motion, tile, half, arm);
+        UNROLL for (int a = 0; a < DIM; a++)
+            doubles_store(&result.velocity[a], half, (body->shift[a] + rigid_dot(body->turn[a], arm)) / dt);
+    }
+    return result;
 }

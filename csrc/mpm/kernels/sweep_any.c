@@ -416,10 +416,8 @@ static struct motion loaded_motion(const mpm_sweep *sweep, const mpm_group *grou
     struct motion motion;
     tile_load(&tile, sweep->particles, t, law_keeps_J(material->law), true);
     tile_load_history(&tile, sweep->particles, t, material, law_history(law, material));
-    if (is_rigid(sweep, group)) {
-        rigid_advance(sweep, k, group, &tile, &motion);
-        return motion;
-    }
+    if (is_rigid(sweep, group))
+        return rigid_mean_motion(sweep, group, &tile, (double)wide_lane(k->gather_dt, 0));
     motion.gradient = gather_gradient(sweep, work, k, &tile);
     for (int b = 0; b < DIM; b++)
         motion.velocity[b] = stencil_sum(&work->stencil, 0, b);

@@ -14,10 +14,11 @@ enum pieces {
     FORESEE = 2,       /* how far G2P would move and strain particles; the last piece of a dry run */
     COLLIDE = 4,       /* colliders deflect the particles within them */
     SUM = 8,           /* rigid bodies, added up; the last piece of its operation */
-    STORE_MOTION = 16, /* v and C alone; the last piece of its operation */
-    ADVANCE = 32,      /* F or J, x, history, stored with v and C */
-    MEASURE = 64,      /* totals, limits, errors */
-    SCATTER = 128,     /* momentum and stress to the nodes */
+    PLACE = 16,        /* rigid bodies: x, v, C, F, stored; the last piece of its operation */
+    STORE_MOTION = 32, /* v and C alone; the last piece of its operation */
+    ADVANCE = 64,      /* F or J, x, history, stored with v and C */
+    MEASURE = 128,     /* totals, limits, errors */
+    SCATTER = 256,     /* momentum and stress to the nodes */
 
     P2G = SCATTER,
     G2P = GATHER | COLLIDE | ADVANCE | MEASURE,
@@ -31,16 +32,16 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
-    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own), rigid = law_rows[own]->rigid;
+    const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own);
     const int history = law_history(law, material);
-    const bool gathers = (pieces & GATHER) && !rigid, scatters = (pieces & SCATTER) && !rigid;
-    const bool advances = pieces & ADVANCE, fills = advances && keeps_J && sweep->fill;
+    const bool gathers = pieces & GATHER, scatters = pieces & SCATTER, advances = pieces & ADVANCE;
+    const bool fills = advances && keeps_J && sweep->fill;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
     const bool defers = recomputes && (pieces & GATHER) && (pieces & SCATTER); /* as mpm_synchronize_defer expects */
     const mpm_f_update f_update = ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR;
     const struct constants k = group_constants(sweep, dt, group);
     mpm_collider_book *books = sweep->colliders.books + (size_t)task * sweep->colliders.count;
-    const bool collides = (pieces & COLLIDE) && !rigid && sweep->colliders.count &&
+    const bool collides = (pieces & COLLIDE) && sweep->colliders.count &&
                           MPM_KERNEL(collide_reaches)(&sweep->colliders, group, dt.ending, books);
     union law_parameters parameters = {0};
     struct tally tally;
@@ -76,17 +77,23 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
             rigid_add(sweep, arguments, group, group->first_tile + t, &tile, &rigid_tally);
             continue;
         }
+        if (pieces & PLACE) {
+            rigid_place(sweep, group, group->first_tile + t, &tile);
+            const unsigned outside = arguments->rigid_place.ends_step ? find_outside(&k, &tile) : 0;
+            if (outside)
+                handle_outside(sweep, &k, &tile, &tally, outside, 0);
+            tile_store(&tile, sweep->particles, group->first_tile + t, keeps_J, false);
+            tile_store_history(&tile, sweep->particles, group->first_tile + t, material, history);
+            continue;
+        }
         if (pieces & STORE_MOTION) {
             tile_store_motion(&tile, sweep->particles, group->first_tile + t);
             continue;
         }
-        if (advances && rigid)
-            rigid_advance_copies(sweep, &k, group, &tile, &motion);
         if (advances) {
             note_advection(&tally, &motion);
             const wide J = tile.state.J;
-            if (!rigid)
-                advance(&k, &tile, &motion, keeps_J, f_update);
+            advance(&k, &tile, &motion, keeps_J, f_update);
             if (fills)
                 correct_density(sweep, &k, &tile, &motion, J);
         }
@@ -108,8 +115,6 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
             dissipation_add_tile(sweep, material, k.row, tile, group->first_tile + t, &dissipation);
         if (advances)
             tile_store(&tile, sweep->particles, group->first_tile + t, keeps_J, defers);
-        if (advances && rigid && defers) /* their v and C are not those of the nodes */
-            tile_store_motion(&tile, sweep->particles, group->first_tile + t);
         if (advances && inelastic)
             tile_store_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (scatters) {
@@ -127,7 +132,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
         sweep->rigid_sums[group - sweep->particles->groups] = rigid_sums_of(&rigid_tally);
     if (scatters)
         end_scatter(sweep, group, work, &run);
-    if (pieces & (MEASURE | FORESEE))
+    if (pieces & (MEASURE | FORESEE | PLACE))
         add_tally(result, &tally, sweep, group);
     if ((pieces & MEASURE) && dissipates)
         dissipation_add_group(result, &dissipation);
@@ -159,9 +164,9 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
         const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
-        if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
+        if (rigid != ((pieces & (SUM | PLACE)) != 0)) /* their measures are those of the bodies (mpm/rigid.c) */
             continue;
-        if (pieces & SUM ? !rigid : rigid && !(pieces & MEASURE)) /* rigid bodies neither scatter nor gather */
+        if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
             continue;
         const bool keeps_books = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
         group_body *const body = fast[law] && !keeps_books ? fast[law] : any_law;
@@ -217,3 +222,4 @@ OPERATION(measure, 0, 0, MEASURE, )
 OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, )
 OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, )
 OPERATION(rigid_sums, 0, 0, SUM, )
+OPERATION(rigid_place, 0, 0, PLACE, )
