@@ -22,6 +22,7 @@ from mpm.scene.walls import is_periodic
 from mpm.shapes import Ball, Box, DistanceGrid, Points, Polygon, Shape
 from mpm.shapes.distances import Program, describe, measure
 from mpm.shapes.shape import _Combined, _Moved
+from mpm.shapes.splines import Spline, spline_of
 
 __all__ = ["distance_of", "form_of", "refuse_overlap", "spin_of", "warn_of_thin"]
 
@@ -417,8 +418,14 @@ def _with_cones(program: Program, y: FloatArray, s: float, dx: float) -> FloatAr
     axis = normals.mean(axis=1)
     axis /= np.maximum(np.linalg.norm(axis, axis=1), 1e-300)[:, None]
     angle = np.arccos(np.clip(np.einsum("pkd,pd->pk", normals, axis), -1, 1)).max(axis=1)
-    inverse, turning = _curvature(program, y, axis, s, dx)
+    spline = spline_of(program, d)
+    inverse, turning = _curvature(program, y, axis, s, dx, spline)
     smooth = angle < SHARP
+    if spline is not None:
+        curved = np.flatnonzero(smooth & inverse.any(axis=(1, 2)))
+        fits, place, normal, better = _on_spline(spline, y[curved], axis[curved])
+        curved = curved[fits]
+        y[curved], axis[curved], inverse[curved] = place[fits], normal[fits], better[fits]
     inverse[~smooth] = 0
     angle = angle + CONE + np.where(smooth, 1.2 * s * turning, 0)
     points = np.zeros((n, NUMBERS))
@@ -429,14 +436,15 @@ def _with_cones(program: Program, y: FloatArray, s: float, dx: float) -> FloatAr
 
 
 def _curvature(
-    program: Program, y: FloatArray, axis: FloatArray, s: float, dx: float
+    program: Program, y: FloatArray, axis: FloatArray, s: float, dx: float, spline: Spline | None
 ) -> tuple[FloatArray, FloatArray]:
     """The inverse shape operator (n, 3, 3) across the normal, and the largest curvature (n,) [1/m]: both 0 where the
     surface is flat, hollow or sharp, the first also at a blunt edge."""
-    n, d = y.shape
-    on_lattice = len(program.numbers) > 1000
-    step = dx if on_lattice else 0.25 * s  # distances on a lattice are smooth over its cells
-    across = np.linalg.svd(axis[:, None, :])[2][:, 1:]  # (n, d - 1, d)
+    n = len(y)
+    on_lattice = spline is not None or len(program.numbers) > 1000
+    # Distances on a lattice are smooth over its cells.
+    step = spline.cell if spline is not None else dx if on_lattice else 0.25 * s
+    across = _tangents(axis)
     K, largest = _shape_operator(program, y, across, step)
     value, vector = np.linalg.eigh(K)
     size = float(np.ptp(y, axis=0).max()) if n else 1.0
@@ -446,11 +454,48 @@ def _curvature(
         nearer = _shape_operator(program, y, across, 0.5 * step)[0]
         differs = np.linalg.norm(nearer - K, axis=(1, 2)) > BLUNT * np.linalg.norm(K, axis=(1, 2))
         curved &= ~differs[:, None]
+    return _inverse(across, value, vector, curved), largest_curvature
+
+
+def _tangents(axis: FloatArray) -> FloatArray:
+    """Of a surface with the normals `axis` (n, d): (n, d - 1, d)."""
+    return np.asarray(np.linalg.svd(axis[:, None, :])[2][:, 1:])
+
+
+def _inverse(
+    across: FloatArray, value: FloatArray, vector: FloatArray, curved: npt.NDArray[np.bool_]
+) -> FloatArray:
+    """The inverse shape operator (n, 3, 3) from the curvatures (n, d - 1) and their directions in the tangents."""
+    n, _, d = across.shape
     radius = np.where(curved, 1 / np.where(curved, value, 1), 0)
     in_plane = np.einsum("pak,pk,pbk->pab", vector, radius, vector)
     inverse = np.zeros((n, 3, 3))
     inverse[:, :d, :d] = np.einsum("pad,pab,pbe->pde", across, in_plane, across)
-    return inverse, largest_curvature
+    return inverse
+
+
+def _on_spline(
+    spline: Spline, y: FloatArray, axis: FloatArray
+) -> tuple[npt.NDArray[np.bool_], FloatArray, FloatArray, FloatArray]:
+    """Points, normals and inverse shape operators of curved points y (n, d) of a lattice on the surface of its spline:
+    the normals of the lattice jump between its cells. Only where this surface is near: beside an edge, or a plateau of
+    the values, the spline overshoots."""
+    place = y
+    for _ in range(4):
+        phi, gradient, second = spline.at(place)
+        size2 = np.maximum(np.square(gradient).sum(axis=1), 1e-300)
+        place = place - (phi / size2)[:, None] * gradient
+    phi, gradient, second = spline.at(place)
+    size = np.maximum(np.linalg.norm(gradient, axis=1), 1e-300)
+    normal = gradient / size[:, None]
+    across = _tangents(normal)
+    value, vector = np.linalg.eigh(
+        np.einsum("pad,pde,pbe->pab", across, second, across) / size[:, None, None]
+    )
+    fits = np.linalg.norm(place - y, axis=1) < 0.25 * spline.cell
+    fits &= np.einsum("pd,pd->p", normal, axis) > 0.9
+    fits &= (value > 0).all(axis=1) & (value.max(axis=1) * spline.cell < 2)
+    return fits, place, normal, _inverse(across, value, vector, value > 0)
 
 
 def _shape_operator(
