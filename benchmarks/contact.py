@@ -1,7 +1,7 @@
 """Prints how deformable bodies press, slide, roll, stick and rebound, against closed forms.
 
     python benchmarks/contact.py [bars|incline|lattices|stick|plates|roll|hertz|discs|ratio|three|stack|bricks|
-        adhesion ...]
+        adhesion|cost ...]
 
 `docs/design/023-contact-between-bodies.md` has the reasons. Bodies are turned against the grid where it says so. All
 takes about ten minutes on one core; ``--dtype float32`` shows single precision, ``--dim 3`` the cases of three
@@ -9,6 +9,8 @@ dimensions.
 """
 
 import argparse
+import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -449,9 +451,33 @@ def adhesion(dim: int, dtype: str) -> Iterator[Row]:
         )
 
 
+def cost(dim: int, dtype: str) -> Iterator[Row]:
+    """Two cubes of 64³ cells press on each other: processor time of interleaved steps on one thread, and memory."""
+    h, sims = 1 / 64, {}
+    for word in ("bonded", "separate") if dim == 3 else ():
+        scene = mpm.Scene((0, 0, 0), (2.125, 1.125, 1.125), contact=word)
+        for name, low, v in (("a", 4 * h, 0.5), ("b", 1 + 4 * h, -0.5)):
+            box = Box((low, 4 * h, 4 * h), (low + 1, 1 + 4 * h, 1 + 4 * h))
+            scene.add(box, solid(), velocity=(v, 0, 0), name=name)
+        sims[word] = mpm.Simulation(scene, dx=h, dtype=dtype, threads=1)
+        sims[word].step(2)
+    times: dict[str, list[float]] = {word: [] for word in sims}
+    for _ in range(9 if sims else 0):
+        for word, sim in sims.items():
+            begin = time.thread_time()
+            sim.step(3)
+            times[word].append(time.thread_time() - begin)
+    if sims:
+        taken = [a / b for a, b in zip(times["separate"], times["bonded"], strict=True)]
+        held = {word: sum(sim._core.memory().values()) for word, sim in sims.items()}
+        what = f"two cubes of 64³ cells, {dtype}: "
+        yield what + "time over that of bonded ones", statistics.median(taken), 0, 1.15
+        yield what + "memory over that of bonded ones", held["separate"] / held["bonded"], 0, 1.1
+
+
 CASES = {"bars": bars, "incline": incline, "lattices": lattices, "stick": stick, "plates": plates, "roll": roll,
          "hertz": hertz, "discs": discs, "ratio": ratio, "three": three, "stack": stack, "bricks": bricks,
-         "adhesion": adhesion}  # fmt: skip
+         "adhesion": adhesion, "cost": cost}  # fmt: skip
 
 
 def main() -> None:

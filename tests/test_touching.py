@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mpm
+import mpm.viewer.livesettings
 from mpm.shapes import Ball, Box, HalfSpace, Points
 
 RUBBER = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)

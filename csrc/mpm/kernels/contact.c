@@ -71,33 +71,44 @@ INLINE void find_across(struct across *across, const struct stencil *s, wide vol
         }
 }
 
-/* Adds particle p of the tile, in lane q. */
+/* The nodes of a stencil along the first axis that are in a box of nodes. */
+struct slabs {
+    int32_t first[WIDTH] __attribute__((aligned(64))), last[WIDTH] __attribute__((aligned(64)));
+};
+
+/* Adds particle p of the tile, in lane q. Factors that slabs share are multiplied once. */
 INLINE void add_particle(const struct stencil *s, const struct patterns *patterns, const struct across *across,
-                         real *const arenas[ROWS], int p, int q, const int degree)
+                         const struct slabs *slabs, real *const arenas[ROWS], int p, int q, const int degree)
 {
-    part along[ROWS][PENCIL_PARTS];
+    enum { LINES = DIM == 3 ? MOST_NODES : 1 }; /* pencils in a slab */
+    const int lines = DIM == 3 ? degree : 0, first = slabs->first[q], last = slabs->last[q];
+    part along[FACTORS][PENCIL_PARTS];
     const part e = part_set(wide_lane(s->e[DIM - 1], q));
     UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
-        const part w = pencil_weights(s->along[p], j);
-        const part r = e - pencil_nodes(j), wr = w * r, wrr = wr * r;
-        UNROLL for (int row = 0; row < ROWS; row++) {
-            const part *of = patterns->along[row];
-            along[row][j] = part_fma(of[W_], w, part_fma(of[R_], wr, of[RR] * wrr));
-        }
+        along[W_][j] = pencil_weights(s->along[p], j);
+        const part r = e - pencil_nodes(j);
+        along[R_][j] = along[W_][j] * r;
+        along[RR][j] = along[R_][j] * r;
     }
     UNROLL for (int row = 0; row < ROWS; row++) {
-        real *to = arenas[row] + s->offset[q];
-        for (int i = 0; i <= degree; i++) {
-            const part first = pencil_repeat(across->factor[0][i][row] + 4 * p);
-            UNROLL for (int k = 0; k <= (DIM == 3 ? degree : 0); k++) {
-                part four = first;
+        part line[LINES][PENCIL_PARTS];
+        UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
+            const part *of = patterns->along[row];
+            const part all = part_fma(of[W_], along[W_][j], part_fma(of[R_], along[R_][j], of[RR] * along[RR][j]));
+            UNROLL for (int k = 0; k <= lines; k++) {
+                line[k][j] = all;
                 if (DIM == 3)
-                    four *= pencil_repeat(across->factor[DIM - 2][k][row] + 4 * p);
-                UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
-                    real *at = to + part_position(i, k, j);
-                    part_store(at, part_fma(four, along[row][j], part_load(at)));
-                }
+                    line[k][j] *= pencil_repeat(across->factor[ACROSS - 1][k][row] + 4 * p);
             }
+        }
+        for (int i = first; i <= last; i++) {
+            const part slab = pencil_repeat(across->factor[0][i][row] + 4 * p);
+            real *to = arenas[row] + s->offset[q] + part_position(i, 0, 0);
+            UNROLL for (int k = 0; k <= lines; k++)
+                UNROLL for (int j = 0; j < PENCIL_PARTS; j++) {
+                    real *at = to + part_position(0, k, j);
+                    part_store(at, part_fma(slab, line[k][j], part_load(at)));
+                }
         }
     }
 }
@@ -141,17 +152,33 @@ static bool find_meeting(const mpm_grid *grid, const mpm_group *group, struct me
     return any;
 }
 
-/* 1 for the particles whose stencils reach the box, else 0. */
-INLINE wide find_near(const struct meeting *meeting, const real *x, int degree)
+/* 1 for the particles whose stencils reach the box, else 0, and the slabs of their stencils within it. */
+INLINE wide find_near(const struct meeting *meeting, const real *x, int degree, struct slabs *slabs)
 {
-    const wide zero = wide_set(0);
+    const wide zero = wide_set(0), most = wide_set((real)degree);
     wide found = wide_set(1);
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide first = wide_floor(wide_load(x + a * WIDTH) - wide_set((real)(0.5 * (degree - 1)))) + wide_set(1);
-        const wide low = wide_set((real)(meeting->low[a] - degree)), high = wide_set((real)meeting->high[a]);
-        found = wide_select(wide_less_equal(low, first), wide_select(wide_less_equal(first, high), found, zero), zero);
+        const wide before = wide_set((real)meeting->low[a]) - first, after = wide_set((real)meeting->high[a]) - first;
+        found = wide_select(wide_less_equal(before, most), wide_select(wide_less_equal(zero, after), found, zero), zero);
+        if (a == 0) {
+            wide_store_int32(slabs->first, wide_min(wide_max(before, zero), most));
+            wide_store_int32(slabs->last, wide_min(wide_max(after, zero), most));
+        }
     }
     return found;
+}
+
+/* Asks for what a tile needs, which the sweep before has moved out of the cache. */
+INLINE void fetch_tile(const mpm_particles *particles, ptrdiff_t t, const bool keeps_J)
+{
+    __builtin_prefetch(tile_scalar(particles, MPM_COLUMN_MASS, t));
+    __builtin_prefetch(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
+    for (int a = 0; a < DIM; a++) {
+        __builtin_prefetch(tile_vector(particles, MPM_COLUMN_X, t) + a * WIDTH);
+        for (int b = 0; b < (keeps_J ? a == 0 : DIM); b++)
+            __builtin_prefetch(tile_vector(particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH);
+    }
 }
 
 static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, const struct meeting *meeting,
@@ -168,15 +195,21 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
     real *const all[3] = {work->momentum, work->impulse, work->midpoint};
     real *arenas[ROWS];
     struct across across;
+    struct slabs slabs;
+    /* Pencils that slabs of the box hold, and what is beyond them. */
+    const ptrdiff_t slab = part_position(1, 0, 0), first = meeting->low[0] * slab;
+    const size_t count = (size_t)((meeting->high[0] + 1) * slab + ARENA_REALS - 4 * ARENA_NODES - first);
     for (int r = 0; r < ROWS; r++) {
-        memset(all[r], 0, sizeof(arena));
+        memset(all[r] + first, 0, count * sizeof(real));
         arenas[r] = all[r] + ARENA_SLACK;
     }
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
+        if (t + 1 < group->tiles)
+            fetch_tile(sweep->particles, group->first_tile + t + 1, keeps_J);
         const wide near =
-            find_near(meeting, tile_vector(sweep->particles, MPM_COLUMN_X, group->first_tile + t), degree);
+            find_near(meeting, tile_vector(sweep->particles, MPM_COLUMN_X, group->first_tile + t), degree, &slabs);
         if (!mask_any(wide_less(zero, near)))
             continue;
         tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, false);
@@ -192,13 +225,17 @@ static void moments_of_group(const mpm_sweep *sweep, const mpm_group *group, con
             if (!(wide_lane(volume, q) > 0))
                 continue;
             if (degree == MPM_QUADRATIC)
-                add_particle(&work->stencil, &patterns, &across, arenas, p, q, MPM_QUADRATIC);
+                add_particle(&work->stencil, &patterns, &across, &slabs, arenas, p, q, MPM_QUADRATIC);
             else
-                add_particle(&work->stencil, &patterns, &across, arenas, p, q, MPM_CUBIC);
+                add_particle(&work->stencil, &patterns, &across, &slabs, arenas, p, q, MPM_CUBIC);
         }
     }
     mpm_group shared = *group;
     memcpy(shared.copy, meeting->copies, sizeof shared.copy);
+    for (int a = 0; a < ACROSS; a++) {
+        shared.first_node[a] = meeting->low[a] > group->first_node[a] ? meeting->low[a] : group->first_node[a];
+        shared.last_node[a] = meeting->high[a] < group->last_node[a] ? meeting->high[a] : group->last_node[a];
+    }
     for (int r = 0; r < ROWS; r++)
         arena_add(arenas[r], &shared, sweep->grid->copies[fields[r]]);
 }
