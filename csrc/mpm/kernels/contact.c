@@ -160,7 +160,8 @@ INLINE wide find_near(const struct meeting *meeting, const real *x, int degree, 
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide first = wide_floor(wide_load(x + a * WIDTH) - wide_set((real)(0.5 * (degree - 1)))) + wide_set(1);
         const wide before = wide_set((real)meeting->low[a]) - first, after = wide_set((real)meeting->high[a]) - first;
-        found = wide_select(wide_less_equal(before, most), wide_select(wide_less_equal(zero, after), found, zero), zero);
+        found = wide_select(wide_less_equal(before, most), found, zero);
+        found = wide_select(wide_less_equal(zero, after), found, zero);
         if (a == 0) {
             wide_store_int32(slabs->first, wide_min(wide_max(before, zero), most));
             wide_store_int32(slabs->last, wide_min(wide_max(after, zero), most));
