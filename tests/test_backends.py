@@ -184,6 +184,24 @@ def test_bodies_that_touch(on_both, dim, dtype, threads):
     assert run().history["friction_work"].sum() > 0
 
 
+def test_books_of_pairs_know_no_order(on_both):
+    """Bodies touch along a face through eight blocks, each with a book."""
+
+    def run() -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (1, 0.5), walls="periodic", contact=mpm.Contact("separate", friction=0.2))
+        rubber = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+        for name, low, v in (("a", 0.15, (0.7, 1.1)), ("b", 0.25, (-0.6, -0.9))):
+            body = mpm.shapes.Box((0, low), (1, low + 0.1))
+            scene.add(body, rubber, name=name, velocity=lambda x, v=v: v * (1 + 0.3 * np.sin(9 * x)))
+        sim = mpm.Simulation(scene, dx=1 / 64)
+        sim.step(20)
+        return sim
+
+    pair = on_both(run)
+    check(pair)
+    assert (pair[0].history["impulse:a|b"][1:, 1] > 0).all()
+
+
 @each("dim, dtype", [(2, "float64"), (3, "float32")])
 def test_heat(on_both, dim, dtype):
     """Two bodies that melt, expand and heat, between faces and colliders that heat them, and periodic ones."""

@@ -26,11 +26,9 @@ static void add_digit(mpm_exact *sum, int place, uint64_t value, bool negative)
     sum->digit[place] += negative ? -(int64_t)value : (int64_t)value;
 }
 
-void mpm_exact_add(mpm_exact *sum, double term)
+static void add_to_digits(mpm_exact *sum, double term)
 {
     uint64_t bits;
-    if (term == 0)
-        return;
     if (!isfinite(term)) {
         sum->other += term;
         return;
@@ -48,6 +46,32 @@ void mpm_exact_add(mpm_exact *sum, double term)
     add_digit(sum, place, low & 0xffffffff, negative);
     add_digit(sum, place + 1, (low >> 32) + (high & 0xffffffff), negative);
     add_digit(sum, place + 2, high >> 32, negative);
+}
+
+static void add(mpm_exact *sum, double term)
+{
+    if (term == 0)
+        return;
+    const bool waits = sum->first == sum->end && sum->other == 0;
+    if (waits && sum->terms < 2) {
+        sum->term[sum->terms++] = term;
+        return;
+    }
+    for (; sum->terms > 0; sum->terms--)
+        add_to_digits(sum, sum->term[sum->terms - 1]);
+    add_to_digits(sum, term);
+}
+
+void mpm_exact_add(mpm_exact *sum, double term)
+{
+    add(sum, term);
+}
+
+void mpm_exact_add_all(mpm_exact *sum, const double *first, size_t count, size_t stride)
+{
+    const char *at = (const char *)first;
+    for (size_t k = 0; k < count; k++, at += stride)
+        add(sum, *(const double *)(const void *)at);
 }
 
 /* The digits of `sign` times the sum, all in 0 ... 2^32 - 1 but for the last one, which has the sign. Returns the place
@@ -81,6 +105,8 @@ static double round_digits(const int64_t *digit, int first, int last)
 double mpm_exact_round(const mpm_exact *sum)
 {
     int64_t digit[MPM_EXACT_DIGITS];
+    if (sum->terms)
+        return sum->term[0] + (sum->terms > 1 ? sum->term[1] : 0);
     if (sum->other != 0) /* NaN, too */
         return sum->other;
     if (sum->first == sum->end)
@@ -97,12 +123,8 @@ double mpm_exact_round(const mpm_exact *sum)
 
 double mpm_exact_sum(const double *first, size_t count, size_t stride)
 {
-    const char *at = (const char *)first;
     mpm_exact sum;
-    if (count <= 2) /* one addition rounds once */
-        return (count > 0 ? *first : 0) + (count > 1 ? *(const double *)(const void *)(at + stride) : 0);
     mpm_exact_clear(&sum);
-    for (size_t k = 0; k < count; k++, at += stride)
-        mpm_exact_add(&sum, *(const double *)(const void *)at);
+    mpm_exact_add_all(&sum, first, count, stride);
     return mpm_exact_round(&sum);
 }

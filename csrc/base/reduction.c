@@ -2,9 +2,7 @@
 #include "base/reduction.h"
 
 #include <math.h>
-#include <stdint.h>
-
-#include "base/exact.h"
+#include <stdbool.h>
 
 enum { PARTS_PER_ROUND = 64 };
 
@@ -18,41 +16,81 @@ static int64_t *count_at(const void *part, size_t offset)
     return (int64_t *)(void *)((char *)part + offset);
 }
 
-/* An extreme or a count, over parts first .. end - 1. */
+static bool counts(const mpm_reduction *of, size_t part)
+{
+    return !of->labels || of->labels[part] == of->wanted;
+}
+
+static void begin(const mpm_reduction *of, mpm_accumulator *at)
+{
+    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+        for (int k = 0; k < member->numbers; k++, at++) {
+            if (member->rule == MPM_REDUCE_SUM)
+                mpm_exact_clear(&at->sum);
+            else if (member->rule == MPM_REDUCE_COUNT)
+                at->count = 0;
+            else
+                at->extreme = member->rule == MPM_REDUCE_LEAST ? (double)INFINITY : -(double)INFINITY;
+        }
+}
+
+/* One number, over parts first .. end - 1. */
 static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
-                          void *result)
+                          mpm_accumulator *at)
 {
     const char *parts = of->parts;
-    double *extreme = number_at(result, offset);
-    int64_t *count = count_at(result, offset);
-    switch (rule) {
-    case MPM_REDUCE_LEAST:
-        for (size_t i = first; i < end; i++)
-            *extreme = fmin(*extreme, *number_at(parts + i * of->stride, offset));
-        break;
-    case MPM_REDUCE_MOST:
-        for (size_t i = first; i < end; i++)
-            *extreme = fmax(*extreme, *number_at(parts + i * of->stride, offset));
-        break;
-    default:
-        for (size_t i = first; i < end; i++)
-            *count += *count_at(parts + i * of->stride, offset);
-        break;
+    if (rule == MPM_REDUCE_SUM && !of->labels) {
+        mpm_exact_add_all(&at->sum, number_at(parts + first * of->stride, offset), end - first, of->stride);
+        return;
+    }
+    for (size_t i = first; i < end; i++) {
+        const char *part = parts + i * of->stride;
+        if (!counts(of, i))
+            continue;
+        if (rule == MPM_REDUCE_SUM)
+            mpm_exact_add(&at->sum, *number_at(part, offset));
+        else if (rule == MPM_REDUCE_LEAST)
+            at->extreme = fmin(at->extreme, *number_at(part, offset));
+        else if (rule == MPM_REDUCE_MOST)
+            at->extreme = fmax(at->extreme, *number_at(part, offset));
+        else
+            at->count += *count_at(part, offset);
     }
 }
 
-/* Sums go over all parts at once, extremes and counts over a few parts at a time, which stay in the first cache. */
-void mpm_reduction_run(const mpm_reduction *of, void *result)
+/* A few parts at a time, which stay in the first cache. */
+void mpm_reduction_accumulate(const mpm_reduction *of, mpm_accumulator *accumulators)
 {
-    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
-        for (int k = 0; k < member->numbers && member->rule == MPM_REDUCE_SUM; k++) {
-            const size_t offset = member->offset + (size_t)k * sizeof(double);
-            *number_at(result, offset) = mpm_exact_sum(number_at(of->parts, offset), of->count, of->stride);
-        }
+    begin(of, accumulators);
     for (size_t first = 0; first < of->count; first += PARTS_PER_ROUND) {
         const size_t end = first + PARTS_PER_ROUND < of->count ? first + PARTS_PER_ROUND : of->count;
+        mpm_accumulator *at = accumulators;
         for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
-            for (int k = 0; k < member->numbers && member->rule != MPM_REDUCE_SUM; k++)
-                reduce_number(of, member->rule, member->offset + (size_t)k * sizeof(double), first, end, result);
+            for (int k = 0; k < member->numbers; k++, at++)
+                reduce_number(of, member->rule, member->offset + (size_t)k * sizeof(double), first, end, at);
     }
+}
+
+void mpm_reduction_finish(const mpm_reduction *of, const mpm_accumulator *at, void *result)
+{
+    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+        for (int k = 0; k < member->numbers; k++, at++) {
+            double *number = number_at(result, member->offset + (size_t)k * sizeof *number);
+            if (member->rule == MPM_REDUCE_SUM)
+                *number = mpm_exact_round(&at->sum);
+            else if (member->rule == MPM_REDUCE_LEAST)
+                *number = fmin(*number, at->extreme);
+            else if (member->rule == MPM_REDUCE_MOST)
+                *number = fmax(*number, at->extreme);
+            else
+                *count_at(number, 0) += at->count;
+        }
+}
+
+int mpm_reduction_numbers(const mpm_reduction *of)
+{
+    int numbers = 0;
+    for (int m = 0; m < of->member_count; m++)
+        numbers += of->members[m].numbers;
+    return numbers;
 }

@@ -4,7 +4,7 @@
  * Every number has eight bytes.
  */
 #pragma once
-#include <stddef.h>
+#include "base/exact.h"
 
 /** How the numbers of all parts become one. */
 typedef enum mpm_reduce {
@@ -29,7 +29,24 @@ typedef struct mpm_reduction {
     size_t count, stride;
     const mpm_member *members;
     int member_count;
+    const int32_t *labels; /* per part; NULL: all parts count */
+    int32_t wanted;        /* the label of the parts that count */
 } mpm_reduction;
 
-/** Reduces the members of all parts into `result`, a struct as each part is one. */
-void mpm_reduction_run(const mpm_reduction *reduction, void *result);
+/** A number of a reduction before it is rounded. Some parts may be found elsewhere and join before that. */
+typedef union mpm_accumulator {
+    mpm_exact sum;
+    double extreme;
+    int64_t count;
+} mpm_accumulator;
+
+enum { MPM_MOST_ACCUMULATORS = 32 }; /* numbers of all members of a reduction */
+
+/** Reduces the members of all parts that count. `accumulators` has one entry per number, in the order of members. */
+void mpm_reduction_accumulate(const mpm_reduction *reduction, mpm_accumulator *accumulators);
+
+/** Rounds sums, joins extremes and counts to those that `result` begins with, a struct as each part is one. */
+void mpm_reduction_finish(const mpm_reduction *reduction, const mpm_accumulator *accumulators, void *result);
+
+/** The number of `accumulators`. */
+int mpm_reduction_numbers(const mpm_reduction *reduction);

@@ -65,8 +65,8 @@ struct mpm_backend {
     mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid);
 
-    /** mpm_reduction_run, of parts in memory of the device into a struct of the host. */
-    void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, void *result);
+    /** mpm_reduction_accumulate, of parts in memory of the device. Nothing is rounded: others may add their share. */
+    void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, mpm_accumulator *accumulators);
 
     /** After sweeps over values that are not finite: scratch that outlives a sweep may hold some of them. */
     void (*clean)(mpm_backend *backend);

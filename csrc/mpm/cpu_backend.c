@@ -182,10 +182,10 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *request, const mp
     return mpm_binning_run(&binning, arrivals, particles, grid);
 }
 
-static void reduce(mpm_backend *backend, const mpm_reduction *reduction, void *result)
+static void reduce(mpm_backend *backend, const mpm_reduction *reduction, mpm_accumulator *accumulators)
 {
     (void)backend;
-    mpm_reduction_run(reduction, result);
+    mpm_reduction_accumulate(reduction, accumulators);
 }
 
 mpm_status mpm_cpu_backend_new(mpm_backend **backend, const mpm_allocator *allocator, const mpm_kernels *kernels,

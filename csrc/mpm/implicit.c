@@ -97,10 +97,10 @@ struct sums {
 static struct sums reduce_sums(const mpm_simulation *simulation)
 {
     static const mpm_member members[] = {{0, 2, MPM_REDUCE_SUM}};
-    mpm_backend *backend = simulation->backend;
     struct sums sums = {0};
-    const mpm_reduction reduction = {simulation->solver.sums, simulation->grid.block_count, sizeof sums, members, 1};
-    backend->reduce(backend, &reduction, &sums);
+    const mpm_reduction reduction = {simulation->solver.sums, simulation->grid.block_count, sizeof sums, members,
+                                     .member_count = 1};
+    mpm_sweeps_reduce(simulation, &reduction, &sums);
     return sums;
 }
 
@@ -334,9 +334,10 @@ static double contact_impulse(const mpm_simulation *simulation)
     const int32_t *count = mpm_device_map(device, constrained->count, MPM_READ);
     const mpm_constrained_node *nodes = mpm_device_map(device, constrained->nodes, MPM_READ);
     const void *guess = mpm_device_map(device, grid->field[MPM_GRID_GUESS], MPM_READ);
+    double(*sums)[2] = mpm_device_map(device, simulation->solver.sums, MPM_WRITE);
     const size_t size = simulation->settings.real_size;
-    double sum = 0;
-    for (size_t b = 0; b < grid->block_count; b++)
+    for (size_t b = 0; b < grid->block_count; b++) {
+        sums[b][0] = sums[b][1] = 0;
         for (int32_t i = first[b]; i < first[b] + count[b]; i++) {
             const mpm_constrained_node *at = &nodes[i];
             const size_t mass = (b * MPM_BLOCK_NODES + (size_t)at->node) * 4 + 3;
@@ -344,13 +345,15 @@ static double contact_impulse(const mpm_simulation *simulation)
             for (int c = 0; c < at->contacts; c++)
                 for (int a = 0; a < 3; a++)
                     square += at->contact[c].impulse[a] * at->contact[c].impulse[a];
-            sum += square / mpm_real_at(guess, mass, size);
+            sums[b][0] += square / mpm_real_at(guess, mass, size);
         }
+    }
+    mpm_device_unmap(device, simulation->solver.sums);
     mpm_device_unmap(device, grid->field[MPM_GRID_GUESS]);
     mpm_device_unmap(device, constrained->nodes);
     mpm_device_unmap(device, constrained->count);
     mpm_device_unmap(device, constrained->first);
-    return sqrt(sum);
+    return sqrt(reduce_sums(simulation).first);
 }
 
 /* Revises the contacts; did any change? */

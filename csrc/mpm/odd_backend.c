@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpm/odd_backend.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/exact.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/state.h"
 
@@ -203,37 +201,33 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, const mp
     return status;
 }
 
-/* One number of all parts, the last part first. */
-static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, char *result)
+/* The members of one part after those of all later ones. */
+static void join_part(const mpm_reduction *of, const void *part, mpm_accumulator *at)
 {
-    mpm_exact sum;
-    double number, extreme;
-    int64_t counted, count;
-    mpm_exact_clear(&sum);
-    memcpy(&extreme, result + offset, sizeof extreme);
-    memcpy(&count, result + offset, sizeof count);
-    for (size_t i = of->count; i-- > 0;) {
-        const char *part = (const char *)of->parts + i * of->stride + offset;
-        memcpy(&number, part, sizeof number);
-        memcpy(&counted, part, sizeof counted);
-        if (rule == MPM_REDUCE_SUM)
-            mpm_exact_add(&sum, number);
-        else if (rule == MPM_REDUCE_COUNT)
-            count += counted;
-        else if (rule == MPM_REDUCE_LEAST ? !(number >= extreme) : !(number <= extreme))
-            extreme = isnan(number) ? extreme : number;
-    }
-    number = rule == MPM_REDUCE_SUM ? mpm_exact_round(&sum) : extreme;
-    memcpy(result + offset, rule == MPM_REDUCE_COUNT ? (void *)&count : (void *)&number, sizeof number);
+    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+        for (size_t k = 0; k < (size_t)member->numbers; k++, at++) {
+            double number;
+            int64_t count;
+            memcpy(&number, (const char *)part + member->offset + k * sizeof number, sizeof number);
+            memcpy(&count, (const char *)part + member->offset + k * sizeof count, sizeof count);
+            if (member->rule == MPM_REDUCE_SUM)
+                mpm_exact_add(&at->sum, number);
+            else if (member->rule == MPM_REDUCE_COUNT)
+                at->count += count;
+            else if (member->rule == MPM_REDUCE_LEAST ? number < at->extreme : number > at->extreme)
+                at->extreme = number; /* NaN is left out */
+        }
 }
 
-static void reduce(mpm_backend *backend, const mpm_reduction *of, void *result)
+static void reduce(mpm_backend *backend, const mpm_reduction *of, mpm_accumulator *accumulators)
 {
     struct odd *odd = (struct odd *)backend;
+    const mpm_reduction nothing = {.members = of->members, .member_count = of->member_count};
     begin_launch(odd);
-    for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
-        for (size_t k = 0; k < (size_t)member->numbers; k++)
-            reduce_number(of, member->rule, member->offset + k * sizeof(double), result);
+    mpm_reduction_accumulate(&nothing, accumulators);
+    for (size_t i = of->count; i-- > 0;)
+        if (!of->labels || of->labels[i] == of->wanted)
+            join_part(of, (const char *)of->parts + i * of->stride, accumulators);
     end_launch(odd);
 }
 

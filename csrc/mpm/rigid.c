@@ -583,8 +583,8 @@ static void end_look(mpm_simulation *simulation)
     simulation->look = (struct look){0};
 }
 
-/* Enters the impulses of walls and colliders, which the first block keeps. */
-static void enter(const mpm_simulation *simulation)
+/* Enters the impulses of walls and colliders, which belong to no block. */
+static void enter(mpm_simulation *simulation)
 {
     const mpm_rigid_world *world = &simulation->world;
     for (size_t i = 0; i < world->contacts; i++) {
@@ -597,10 +597,10 @@ static void enter(const mpm_simulation *simulation)
         if (k >= 0) {
             double at[3] = {c->at[0], c->at[1], c->at[2]};
             mpm_touch_into_domain(&simulation->boundary, at);
-            mpm_collider_enter(&simulation->look.block_books[k], &simulation->boundary.colliders[k], at, given);
+            mpm_collider_enter(&simulation->reports.kept_books[k], &simulation->boundary.colliders[k], at, given);
         }
         for (int a = 0; c->partner >= 0 && k < 0 && a < 3; a++)
-            simulation->look.blocks[0].impulse[a] += given[a];
+            simulation->stage.wall_impulse[a] += given[a];
     }
 }
 

@@ -15,7 +15,9 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     double (*hold_impulses)[3]; /* per block and load; NULL without loads */
     mpm_layer_book *pair_books; /* per pair of layers at a place */
+    int32_t *pair_labels; /* likewise, of the host: its number among the pairs with columns, or -1; NULL without */
     mpm_heat_book *heat_books; /* per block; NULL without heat */
+    mpm_collider_book *kept_books; /* per collider, of the host: what belongs to no block, for the whole run */
 };
 
 /* What of a rigid body never changes, and the forces at its points. */
@@ -60,6 +62,7 @@ struct stage {
     double travel;           /* how far particles move at most, in cells */
     bool scattered;          /* the next step has been scattered already */
     double friction_work, adhesion_work; /* of the contacts between bodies */
+    double wall_impulse[3];  /* on material, from walls at no node [N s] */
 };
 
 /* New particles in tiles behind the groups, until the last of their body has come. */

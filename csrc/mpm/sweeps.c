@@ -21,14 +21,18 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->hold_impulses);
     mpm_device_free(device, reports->pair_books);
     mpm_device_free(device, reports->heat_books);
-    *reports = (struct reports){0};
+    mpm_memory_free(&device->allocator, reports->pair_labels);
+    mpm_collider_book *kept_books = reports->kept_books; /* of no grid */
+    *reports = (struct reports){.kept_books = kept_books};
 }
 
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation)
 {
     mpm_backend *backend = simulation->backend;
     const mpm_status status = backend->begin(backend, simulation->run.pool);
-    if (status || mpm_sweeps_fit(simulation, &simulation->grid)) {
+    simulation->reports.kept_books = mpm_memory_new(&simulation->run.allocator, simulation->boundary.count,
+                                                    sizeof *simulation->reports.kept_books);
+    if (status || !simulation->reports.kept_books || mpm_sweeps_fit(simulation, &simulation->grid)) {
         mpm_sweeps_end(simulation);
         return MPM_OUT_OF_MEMORY;
     }
@@ -40,6 +44,16 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     mpm_backend *backend = simulation->backend;
     backend->end(backend);
     free_reports(&simulation->reports, &backend->device);
+    mpm_memory_free(&simulation->run.allocator, simulation->reports.kept_books);
+    simulation->reports.kept_books = NULL;
+}
+
+void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *reduction, void *result)
+{
+    mpm_backend *backend = simulation->backend;
+    mpm_accumulator accumulators[MPM_MOST_ACCUMULATORS];
+    backend->reduce(backend, reduction, accumulators);
+    mpm_reduction_finish(reduction, accumulators, result);
 }
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -51,11 +65,10 @@ static mpm_collider_book reduce_books(const mpm_simulation *simulation, const mp
 #define OF(name, rule) MPM_MEMBER(mpm_collider_book, name, MPM_REDUCE_##rule)
     static const mpm_member of_books[] = {OF(speed, MOST), OF(impulse, SUM), OF(torque, SUM)};
 #undef OF
-    mpm_backend *backend = simulation->backend;
     mpm_collider_book book = {0};
     const mpm_reduction reduction = {books + k, parts, simulation->boundary.count * sizeof book, of_books,
-                                     all ? COUNT_OF(of_books) : 1};
-    backend->reduce(backend, &reduction, &book);
+                                     .member_count = all ? COUNT_OF(of_books) : 1};
+    mpm_sweeps_reduce(simulation, &reduction, &book);
     return book;
 }
 
@@ -69,16 +82,21 @@ static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums,
     }
 }
 
-/* Adds them to those of the first block. */
-static void keep_books(const mpm_simulation *simulation, mpm_collider_book *block_books, const mpm_collider_book *books,
-                       size_t parts)
+/* Labels every pair of layers at a place by its number among the pairs with columns, -1 without any. */
+static void label_pairs(const mpm_layers *pairs, const mpm_grid *grid, int32_t *label)
 {
-    mpm_device *device = &simulation->backend->device;
-    for (size_t k = 0; k < simulation->boundary.count; k++) {
-        const mpm_collider_book book = reduce_books(simulation, books, parts, k, true);
-        mpm_collider_book *kept = mpm_device_map(device, block_books, MPM_WRITE);
-        mpm_collider_add_books(&kept[k], &book, 1, 1);
-        mpm_device_unmap(device, block_books);
+    for (size_t p = 0; p < grid->place_count; p++) {
+        const mpm_place *place = &grid->places[p];
+        const mpm_node_block *blocks = &grid->blocks[place->first];
+        int32_t *at = &label[place->first_pair];
+        for (int32_t i = 0; i < place->count; i++)
+            for (int32_t j = i + 1; j < place->count; j++) {
+                const mpm_layer_pair *pair = mpm_layers_find(pairs, blocks[i].layer, blocks[j].layer);
+                *at = -1;
+                for (size_t k = 0; pair && k < pairs->named_count; k++)
+                    *at = pair == &pairs->list[pairs->named[k]] ? (int32_t)k : *at;
+                at++;
+            }
     }
 }
 
@@ -100,21 +118,25 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     const bool contact = simulation->settings.contact;
     if (loads)
         fresh.hold_impulses = mpm_device_new(device, blocks, loads * sizeof *fresh.hold_impulses);
-    if (contact)
+    if (contact) {
         fresh.pair_books = mpm_device_new(device, grid->pair_count + 1, sizeof *fresh.pair_books);
+        fresh.pair_labels = mpm_memory_new(&device->allocator, grid->pair_count + 1, sizeof *fresh.pair_labels);
+    }
     const bool heat = simulation->settings.heat;
     if (heat)
         fresh.heat_books = mpm_device_new(device, blocks, sizeof *fresh.heat_books);
     if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
         (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
-        (contact && !fresh.pair_books) || (heat && !fresh.heat_books)) {
+        (contact && (!fresh.pair_books || !fresh.pair_labels)) || (heat && !fresh.heat_books)) {
         free_reports(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
-    /* In mid step, the grid pass has already filled the books: the first block keeps their sum. */
+    if (contact)
+        label_pairs(&simulation->layers, grid, fresh.pair_labels);
     struct reports *old = &simulation->reports;
-    if (old->block_books)
-        keep_books(simulation, fresh.block_books, old->block_books, simulation->grid.block_count);
+    if (old->block_books) /* in mid step, the grid pass has already filled them */
+        add_books(simulation, old->kept_books, old->block_books, simulation->grid.block_count);
+    fresh.kept_books = old->kept_books;
     free_reports(old, device);
     *old = fresh;
     return MPM_OK;
@@ -160,11 +182,10 @@ static const mpm_member of_heat[] = {OF(heat, SUM), OF(diffusivity, MOST), OF(ou
 /* What the last sweep has measured. */
 static mpm_measure reduce_measures(const mpm_simulation *simulation, const mpm_member *members, int member_count)
 {
-    mpm_backend *backend = simulation->backend;
     mpm_measure measure = {.least_det = 1};
     const mpm_reduction reduction = {simulation->reports.measures, simulation->grid.task_count, sizeof measure, members,
-                                     member_count};
-    backend->reduce(backend, &reduction, &measure);
+                                     .member_count = member_count};
+    mpm_sweeps_reduce(simulation, &reduction, &measure);
     return measure;
 }
 
@@ -258,12 +279,11 @@ void mpm_sweeps_mark_holds(mpm_simulation *simulation, int first, bool begins)
 void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
 {
     static const mpm_member of_impulse[] = {{0, 3, MPM_REDUCE_SUM}};
-    mpm_backend *backend = simulation->backend;
     mpm_loads *loads = &simulation->run.loads;
     for (size_t k = 0; k < loads->count; k++) {
         const mpm_reduction reduction = {simulation->reports.hold_impulses + k, simulation->grid.block_count,
-                                         loads->count * sizeof *loads->impulse, of_impulse, 1};
-        backend->reduce(backend, &reduction, loads->impulse[k]);
+                                         loads->count * sizeof *loads->impulse, of_impulse, .member_count = 1};
+        mpm_sweeps_reduce(simulation, &reduction, loads->impulse[k]);
     }
 }
 
@@ -299,11 +319,10 @@ mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation)
 {
     static const mpm_member of_blocks[] = {MPM_MEMBER(mpm_heat_book, wall, MPM_REDUCE_SUM),
                                            MPM_MEMBER(mpm_heat_book, collider, MPM_REDUCE_SUM)};
-    mpm_backend *backend = simulation->backend;
     const mpm_reduction reduction = {simulation->reports.heat_books, simulation->grid.block_count,
-                                     sizeof(mpm_heat_book), of_blocks, COUNT_OF(of_blocks)};
+                                     sizeof(mpm_heat_book), of_blocks, .member_count = COUNT_OF(of_blocks)};
     mpm_heat_book sum = {0};
-    backend->reduce(backend, &reduction, &sum);
+    mpm_sweeps_reduce(simulation, &reduction, &sum);
     return sum;
 }
 
@@ -334,34 +353,36 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
     return pass;
 }
 
-/* What bodies did to each other in the pass, in the order of places. */
+/* What bodies did to each other in the pass: all of them, and those of every pair with columns. */
 static void sum_pairs(mpm_simulation *simulation)
 {
+#define OF(name) MPM_MEMBER(mpm_layer_book, name, MPM_REDUCE_SUM)
+    static const mpm_member of_pairs[] = {OF(friction_work), OF(adhesion_work)}, of_pair[] = {OF(impulse)};
+#undef OF
     const mpm_grid *grid = &simulation->grid;
-    mpm_device *device = &simulation->backend->device;
+    const struct reports *reports = &simulation->reports;
     mpm_layers *pairs = &simulation->layers;
-    struct stage *stage = &simulation->stage;
-    stage->friction_work = stage->adhesion_work = 0;
-    for (size_t k = 0; k < pairs->count; k++)
-        memset(pairs->list[k].coming, 0, sizeof pairs->list[k].coming);
-    if (!grid->shared_copy_count)
-        return;
-    const mpm_layer_book *books = mpm_device_map(device, simulation->reports.pair_books, MPM_READ);
-    for (size_t p = 0; p < grid->place_count; p++) {
-        const mpm_place *place = &grid->places[p];
-        const mpm_node_block *blocks = &grid->blocks[place->first];
-        const mpm_layer_book *book = &books[place->first_pair];
-        for (int32_t i = 0; i < place->count; i++)
-            for (int32_t j = i + 1; j < place->count; j++, book++) {
-                stage->friction_work += book->friction_work;
-                stage->adhesion_work += book->adhesion_work;
-                mpm_layer_pair *pair =
-                    pairs->named_count ? mpm_layers_find(pairs, blocks[i].layer, blocks[j].layer) : NULL;
-                for (int a = 0; pair && a < 3; a++)
-                    pair->coming[a] += book->impulse[a];
-            }
+    mpm_layer_book book = {0};
+    mpm_reduction reduction = {reports->pair_books, grid->shared_copy_count ? grid->pair_count : 0, sizeof book,
+                               of_pairs, .member_count = COUNT_OF(of_pairs)};
+    mpm_sweeps_reduce(simulation, &reduction, &book);
+    simulation->stage.friction_work = book.friction_work;
+    simulation->stage.adhesion_work = book.adhesion_work;
+    reduction.members = of_pair;
+    reduction.member_count = COUNT_OF(of_pair);
+    reduction.labels = reports->pair_labels;
+    for (size_t k = 0; k < pairs->named_count; k++) {
+        reduction.wanted = (int32_t)k;
+        mpm_sweeps_reduce(simulation, &reduction, &book);
+        memcpy(pairs->list[pairs->named[k]].coming, book.impulse, sizeof book.impulse);
     }
-    mpm_device_unmap(device, simulation->reports.pair_books);
+}
+
+/* Books that belong to no block begin anew with the grid pass of a step. */
+static void clear_kept(mpm_simulation *simulation)
+{
+    memset(simulation->reports.kept_books, 0, simulation->boundary.count * sizeof *simulation->reports.kept_books);
+    memset(simulation->stage.wall_impulse, 0, sizeof simulation->stage.wall_impulse);
 }
 
 static void grid_pass(mpm_simulation *simulation, mpm_grid_stage stage, double dt, int filter_step)
@@ -385,18 +406,20 @@ mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation)
                                             OF(highest, MOST), OF(impulse, SUM), OF(approach, MOST),
                                             OF(drag, SUM)};
 #undef OF
-    mpm_backend *backend = simulation->backend;
     const double most = (double)INFINITY;
     mpm_block_report report = {.lowest = {most, most, most}, .highest = {-most, -most, -most}};
     const mpm_reduction reduction = {simulation->reports.blocks, simulation->grid.block_count, sizeof report,
-                                     of_reports, COUNT_OF(of_reports) - !simulation->damps};
-    backend->reduce(backend, &reduction, &report);
+                                     of_reports, .member_count = COUNT_OF(of_reports) - !simulation->damps};
+    mpm_sweeps_reduce(simulation, &reduction, &report);
+    for (int a = 0; a < 3; a++)
+        report.impulse[a] += simulation->stage.wall_impulse[a];
     return report;
 }
 
 mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 {
     mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
+    clear_kept(simulation);
     grid_pass(simulation, MPM_GRID_STEP, dt, 0);
     if (simulation->settings.contact)
         sum_pairs(simulation);
@@ -406,6 +429,7 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
 void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt)
 {
     mpm_boundary_pose(&simulation->boundary, simulation->run.time, dt);
+    clear_kept(simulation);
     grid_pass(simulation, MPM_GRID_FREE, forces_dt, 0);
 }
 
@@ -472,5 +496,6 @@ const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
 {
     add_books(simulation, sums, simulation->reports.block_books, simulation->grid.block_count);
+    mpm_collider_add_books(sums, simulation->reports.kept_books, 1, simulation->boundary.count);
     add_books(simulation, sums, simulation->reports.task_books, simulation->grid.task_count);
 }

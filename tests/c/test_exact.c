@@ -68,6 +68,15 @@ static void sums_of_integers(void)
     }
 }
 
+/* One or two terms wait for others; more of them, which cancel, send them to the digits. */
+static void waiting_terms_change_nothing(const double *terms, size_t few)
+{
+    double more[6] = {0x1p1000, -0x1p1000};
+    for (size_t k = 0; k < few; k++)
+        more[2 + k] = terms[k];
+    assert(same(sum_of(more, 2 + few), sum_of(terms, few)));
+}
+
 /* Terms of all sizes: no order and no grouping changes a bit; a plain loop does. */
 static void no_order_matters(void)
 {
@@ -75,9 +84,11 @@ static void no_order_matters(void)
     for (int round = 0; round < 500; round++) {
         double terms[MOST], ordinary[2] = {0};
         const size_t count = 3 + (size_t)((MOST - 3) * uniform(0, 1));
+        const size_t few = (size_t)(4 * uniform(0, 1));
         for (size_t k = 0; k < count; k++)
             terms[k] = ldexp(uniform(-0.5, 0.5), (int)(60 * uniform(0, 1) * (round % 3)));
         const double expected = sum_of(terms, count);
+        waiting_terms_change_nothing(terms, few);
         for (size_t k = 0; k < count; k++)
             ordinary[0] += terms[k];
         for (size_t k = count - 1; k > 0; k--) {
