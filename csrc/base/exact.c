@@ -48,30 +48,11 @@ static void add_to_digits(mpm_exact *sum, double term)
     add_digit(sum, place + 2, high >> 32, negative);
 }
 
-static void add(mpm_exact *sum, double term)
+void mpm_exact_add_digits(mpm_exact *sum, double term)
 {
-    if (term == 0)
-        return;
-    const bool waits = sum->first == sum->end && sum->other == 0;
-    if (waits && sum->terms < 2) {
-        sum->term[sum->terms++] = term;
-        return;
-    }
     for (; sum->terms > 0; sum->terms--)
         add_to_digits(sum, sum->term[sum->terms - 1]);
     add_to_digits(sum, term);
-}
-
-void mpm_exact_add(mpm_exact *sum, double term)
-{
-    add(sum, term);
-}
-
-void mpm_exact_add_all(mpm_exact *sum, const double *first, size_t count, size_t stride)
-{
-    const char *at = (const char *)first;
-    for (size_t k = 0; k < count; k++, at += stride)
-        add(sum, *(const double *)(const void *)at);
 }
 
 /* The digits of `sign` times the sum, all in 0 ... 2^32 - 1 but for the last one, which has the sign. Returns the place
@@ -102,11 +83,9 @@ static double round_digits(const int64_t *digit, int first, int last)
     return ldexp((double)(leading | more), 32 * (last - 1) - zeros - LEAST_EXPONENT);
 }
 
-double mpm_exact_round(const mpm_exact *sum)
+double mpm_exact_round_digits(const mpm_exact *sum)
 {
     int64_t digit[MPM_EXACT_DIGITS];
-    if (sum->terms)
-        return sum->term[0] + (sum->terms > 1 ? sum->term[1] : 0);
     if (sum->other != 0) /* NaN, too */
         return sum->other;
     if (sum->first == sum->end)
@@ -123,8 +102,10 @@ double mpm_exact_round(const mpm_exact *sum)
 
 double mpm_exact_sum(const double *first, size_t count, size_t stride)
 {
+    const char *at = (const char *)first;
     mpm_exact sum;
     mpm_exact_clear(&sum);
-    mpm_exact_add_all(&sum, first, count, stride);
+    for (size_t k = 0; k < count; k++, at += stride)
+        mpm_exact_add(&sum, *(const double *)(const void *)at);
     return mpm_exact_round(&sum);
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MPM_EXACT_DIGITS = 68 };
+enum { MPM_EXACT_DIGITS = 67 }; /* from the least double to the largest, and a sign */
 
 /** A sum of at most 2^29 doubles. */
 typedef struct mpm_exact {
@@ -25,13 +25,27 @@ static inline void mpm_exact_clear(mpm_exact *sum)
     sum->terms = sum->first = sum->end = 0;
 }
 
-void mpm_exact_add(mpm_exact *sum, double term);
+/** Adds the terms that wait, and one that is not 0, to the digits. */
+void mpm_exact_add_digits(mpm_exact *sum, double term);
 
-/** Adds `count` doubles that lie `stride` bytes apart. */
-void mpm_exact_add_all(mpm_exact *sum, const double *first, size_t count, size_t stride);
+static inline void mpm_exact_add(mpm_exact *sum, double term)
+{
+    if (term == 0)
+        return;
+    if (sum->terms < 2 && sum->first == sum->end && sum->other == 0)
+        sum->term[sum->terms++] = term;
+    else
+        mpm_exact_add_digits(sum, term);
+}
+
+/** The sum of the digits, rounded. */
+double mpm_exact_round_digits(const mpm_exact *sum);
 
 /** The double nearest to the sum; ties go to the even one. */
-double mpm_exact_round(const mpm_exact *sum);
+static inline double mpm_exact_round(const mpm_exact *sum)
+{
+    return sum->terms ? sum->term[0] + (sum->terms > 1 ? sum->term[1] : 0) : mpm_exact_round_digits(sum);
+}
 
 /** The rounded sum of `count` doubles that lie `stride` bytes apart. */
 double mpm_exact_sum(const double *first, size_t count, size_t stride);

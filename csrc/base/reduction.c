@@ -38,23 +38,29 @@ static void begin(const mpm_reduction *of, mpm_accumulator *at)
 static void reduce_number(const mpm_reduction *of, mpm_reduce rule, size_t offset, size_t first, size_t end,
                           mpm_accumulator *at)
 {
-    const char *parts = of->parts;
-    if (rule == MPM_REDUCE_SUM && !of->labels) {
-        mpm_exact_add_all(&at->sum, number_at(parts + first * of->stride, offset), end - first, of->stride);
-        return;
-    }
-    for (size_t i = first; i < end; i++) {
-        const char *part = parts + i * of->stride;
-        if (!counts(of, i))
-            continue;
-        if (rule == MPM_REDUCE_SUM)
-            mpm_exact_add(&at->sum, *number_at(part, offset));
-        else if (rule == MPM_REDUCE_LEAST)
-            at->extreme = fmin(at->extreme, *number_at(part, offset));
-        else if (rule == MPM_REDUCE_MOST)
-            at->extreme = fmax(at->extreme, *number_at(part, offset));
-        else
-            at->count += *count_at(part, offset);
+    const size_t stride = of->stride;
+    const char *number = (const char *)of->parts + first * stride + offset;
+    switch (rule) {
+    case MPM_REDUCE_SUM:
+        for (size_t i = first; i < end; i++, number += stride)
+            if (counts(of, i))
+                mpm_exact_add(&at->sum, *number_at(number, 0));
+        break;
+    case MPM_REDUCE_LEAST:
+        for (size_t i = first; i < end; i++, number += stride)
+            if (counts(of, i))
+                at->extreme = fmin(at->extreme, *number_at(number, 0));
+        break;
+    case MPM_REDUCE_MOST:
+        for (size_t i = first; i < end; i++, number += stride)
+            if (counts(of, i))
+                at->extreme = fmax(at->extreme, *number_at(number, 0));
+        break;
+    case MPM_REDUCE_COUNT:
+        for (size_t i = first; i < end; i++, number += stride)
+            if (counts(of, i))
+                at->count += *count_at(number, 0);
+        break;
     }
 }
 
