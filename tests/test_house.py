@@ -35,6 +35,7 @@ FLOORS = {
     "ode": 2,
     "rigid": 2,
     "run": 2,
+    "ranks": 3,
     "materials": 3,
     "mpm/memory": 4,
     "mpm/kernels": 5,

@@ -100,6 +100,28 @@ double mpm_exact_round_digits(const mpm_exact *sum)
     return negative ? -magnitude : magnitude;
 }
 
+void mpm_exact_write(const mpm_exact *sum, int64_t row[MPM_EXACT_INTEGERS])
+{
+    mpm_exact all = *sum;
+    if (all.terms)
+        mpm_exact_add_digits(&all, 0);
+    memset(row, 0, MPM_EXACT_INTEGERS * sizeof *row);
+    if (all.first < all.end)
+        memcpy(row + all.first, all.digit + all.first, (size_t)(all.end - all.first) * sizeof *row);
+    row[MPM_EXACT_DIGITS] = isinf(all.other) && all.other > 0;
+    row[MPM_EXACT_DIGITS + 1] = isinf(all.other) && all.other < 0;
+    row[MPM_EXACT_DIGITS + 2] = isnan(all.other);
+}
+
+void mpm_exact_read(mpm_exact *sum, const int64_t row[MPM_EXACT_INTEGERS])
+{
+    const bool more = row[MPM_EXACT_DIGITS], less = row[MPM_EXACT_DIGITS + 1], none = row[MPM_EXACT_DIGITS + 2];
+    mpm_exact_clear(sum);
+    memcpy(sum->digit, row, sizeof sum->digit);
+    sum->end = MPM_EXACT_DIGITS - 1; /* the last one is room for a sign */
+    sum->other = none || (more && less) ? (double)NAN : more ? (double)INFINITY : less ? -(double)INFINITY : 0;
+}
+
 double mpm_exact_sum(const double *first, size_t count, size_t stride)
 {
     const char *at = (const char *)first;

@@ -47,6 +47,12 @@ static inline double mpm_exact_round(const mpm_exact *sum)
     return sum->terms ? sum->term[0] + (sum->terms > 1 ? sum->term[1] : 0) : mpm_exact_round_digits(sum);
 }
 
+/** A sum as integers, of which the sums of several such rows are the row of the whole sum, whatever the digits in
+ *  use. The last three count +inf, -inf and NaN. */
+enum { MPM_EXACT_INTEGERS = MPM_EXACT_DIGITS + 3 };
+void mpm_exact_write(const mpm_exact *sum, int64_t row[MPM_EXACT_INTEGERS]);
+void mpm_exact_read(mpm_exact *sum, const int64_t row[MPM_EXACT_INTEGERS]);
+
 /** The rounded sum of `count` doubles that lie `stride` bytes apart. */
 double mpm_exact_sum(const double *first, size_t count, size_t stride);
 

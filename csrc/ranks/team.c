@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "ranks/team.h"
+
+#include <math.h>
+
+enum { MOST_PROCESSES = 1 << 20, MOST_SUMS = MPM_MOST_ACCUMULATORS * MPM_EXACT_INTEGERS };
+
+void mpm_team_note(mpm_team *team, mpm_status status)
+{
+    if (!team->pending)
+        team->pending = status;
+}
+
+void mpm_team_forget(mpm_team *team)
+{
+    team->pending = team->status = MPM_OK;
+    team->failing = 0;
+}
+
+/* The worse status, then the lower process, has the larger word. */
+static double word_of(const mpm_team *team)
+{
+    return (double)team->pending * MOST_PROCESSES + (team->pending ? MOST_PROCESSES - 1 - team->transport.own : 0);
+}
+
+static void read_word(mpm_team *team, double word)
+{
+    team->status = (mpm_status)floor(word / MOST_PROCESSES);
+    team->failing = team->status ? MOST_PROCESSES - 1 - (int32_t)fmod(word, MOST_PROCESSES) : 0;
+}
+
+/* Integers and maxima on their way. */
+struct packet {
+    int64_t sums[MOST_SUMS];
+    double most[MPM_MOST_ACCUMULATORS + 1]; /* the last one is the status word */
+    size_t sum_count, most_count;
+};
+
+static void pack(struct packet *packet, mpm_reduce rule, const mpm_accumulator *at)
+{
+    switch (rule) {
+    case MPM_REDUCE_SUM:
+        mpm_exact_write(&at->sum, packet->sums + packet->sum_count);
+        packet->sum_count += MPM_EXACT_INTEGERS;
+        break;
+    case MPM_REDUCE_COUNT:
+        packet->sums[packet->sum_count++] = at->count;
+        break;
+    case MPM_REDUCE_LEAST:
+        packet->most[packet->most_count++] = -at->extreme;
+        break;
+    case MPM_REDUCE_MOST:
+        packet->most[packet->most_count++] = at->extreme;
+        break;
+    }
+}
+
+/* The same, back. */
+static void unpack(struct packet *packet, mpm_reduce rule, mpm_accumulator *at)
+{
+    switch (rule) {
+    case MPM_REDUCE_SUM:
+        mpm_exact_read(&at->sum, packet->sums + packet->sum_count);
+        packet->sum_count += MPM_EXACT_INTEGERS;
+        break;
+    case MPM_REDUCE_COUNT:
+        at->count = packet->sums[packet->sum_count++];
+        break;
+    case MPM_REDUCE_LEAST:
+        at->extreme = -packet->most[packet->most_count++];
+        break;
+    case MPM_REDUCE_MOST:
+        at->extreme = packet->most[packet->most_count++];
+        break;
+    }
+}
+
+static void send(mpm_team *team, struct packet *packet)
+{
+    const mpm_transport *transport = &team->transport;
+    packet->most[packet->most_count++] = word_of(team);
+    const mpm_status status =
+        transport->reduce(transport->context, packet->sums, packet->sum_count, packet->most, packet->most_count);
+    if (status) { /* the others may know nothing of it */
+        mpm_team_note(team, status);
+        team->status = status;
+        team->failing = transport->own;
+    } else {
+        read_word(team, packet->most[packet->most_count - 1]);
+    }
+}
+
+void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumulator *accumulators)
+{
+    struct packet packet;
+    packet.sum_count = packet.most_count = 0;
+    mpm_accumulator *at = accumulators;
+    for (const mpm_member *member = reduction->members; member < reduction->members + reduction->member_count; member++)
+        for (int k = 0; k < member->numbers; k++)
+            pack(&packet, member->rule, at++);
+    send(team, &packet);
+    packet.sum_count = packet.most_count = 0;
+    at = accumulators;
+    for (const mpm_member *member = reduction->members; member < reduction->members + reduction->member_count; member++)
+        for (int k = 0; k < member->numbers; k++)
+            unpack(&packet, member->rule, at++);
+}
+
+mpm_status mpm_team_agree(mpm_team *team, mpm_status status)
+{
+    struct packet packet;
+    packet.sum_count = packet.most_count = 0;
+    mpm_team_note(team, status);
+    send(team, &packet);
+    return team->status;
+}
+
+void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count)
+{
+    mpm_team_note(team, team->transport.exchange(team->transport.context, messages, count));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The processes that run one simulation together: a team. A transport moves bytes between them and computes nothing but
+ * sums of integers and maxima, so that nothing depends on it. Every process calls the same functions in the same order.
+ *
+ * A failure of one process must end all of them at the same step. So a process that fails goes on calling, and every
+ * reduction carries a status word: the worst status of all, then the lowest process, is known to all after it.
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/reduction.h"
+#include "base/status.h"
+
+/** What goes to another process and what comes from it; its size is known to both. */
+typedef struct mpm_message {
+    int32_t process;
+    const void *out;
+    void *in;
+    size_t out_bytes, in_bytes;
+} mpm_message;
+
+/** How bytes travel. Calls return when all has arrived. Their errors are told to the team; contents that have not
+ *  arrived may be anything. */
+typedef struct mpm_transport {
+    void *context;
+    int32_t processes, own; /* their number; the own one, from 0 on */
+
+    /** Sends and receives `count` messages, ascending in the process. */
+    mpm_status (*exchange)(void *context, const mpm_message *messages, size_t count);
+
+    /** Replaces each of the integers by its sum, modulo 2^64, and each of the doubles by its maximum. */
+    mpm_status (*reduce)(void *context, int64_t *sums, size_t sum_count, double *most, size_t most_count);
+
+    /** As exchange, with sizes that the receivers do not know: `out[r]` goes to process r, `out_bytes[r]` of it, and
+     *  `in_bytes[r]` come from there, one after the other in `*in`, which mpm_memory_free frees. */
+    mpm_status (*migrate)(void *context, const mpm_allocator *allocator, const void *const *out,
+                          const size_t *out_bytes, void **in, size_t *in_bytes);
+} mpm_transport;
+
+typedef struct mpm_team {
+    mpm_transport transport;
+    mpm_status pending; /* of the own process, which the others do not know yet */
+    mpm_status status;  /* the worst of all, as of the last reduction */
+    int32_t failing;    /* the lowest process with that status */
+} mpm_team;
+
+/** Notes an error of the own process, unless it has failed already. */
+void mpm_team_note(mpm_team *team, mpm_status status);
+
+/** Forgets all errors, on every process. */
+void mpm_team_forget(mpm_team *team);
+
+/** Adds to `accumulators` those of all other processes. A status that is not MPM_OK makes them meaningless. */
+void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumulator *accumulators);
+
+/** Notes `status` and returns that of the team: a reduction of nothing else. */
+mpm_status mpm_team_agree(mpm_team *team, mpm_status status);
+
+void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count);
