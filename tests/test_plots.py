@@ -173,6 +173,21 @@ def test_a_function_may_make_what_is_compared():
     assert [one.get_title() for one in found.axes[0]] == ["transfer = pic", "transfer = apic"]
 
 
+@pytest.mark.parametrize(("width", "stacked"), [(2, False), (8, True)])
+def test_a_comparison_of_wide_domains_has_one_column(width, stacked):
+    scene = mpm.Scene((0, 0), (width, 1))
+    scene.add(shapes.Box((0, 0), (0.5, 1)), SOLID)
+    sim = mpm.Simulation(scene, dx=0.25)
+    found = mpm.compare_plot([sim, sim, sim], color="speed")
+    assert found.axes.shape == (1, 3)
+    found.figure.draw_without_rendering()
+    boxes = [one.get_position() for one in found.axes[0]]
+    assert (len({round(box.x0, 6) for box in boxes}) == 1) == stacked
+    if stacked:
+        assert boxes[0].y0 > boxes[1].y1 and boxes[1].y0 > boxes[2].y1
+        assert boxes[0].width > 0.75  # measured: 0.85; side by side: 0.28
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

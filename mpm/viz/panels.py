@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MOST = 64  # pictures
 PANEL = 3.0  # inches
 LARGEST = 12.0
+FLAT = 2.5  # width over height from which runs are below each other
+TITLE = 0.35  # inches above a picture in a stack
 WIDE = 0.6  # width of a character over its size
 
 
@@ -65,7 +67,8 @@ def compare_plot(
     """Draw runs side by side: those that there are, or a scene with several values of one parameter. Needs the extra
     ``plot``.
 
-    There is a column per run or value and a row per time, with one colour scale.
+    There is a column per run or value and a row per time, with one colour scale. If the domain is at least 2.5 times
+    as wide as high and there is one time, the pictures form a single column; ``axes`` keeps its shape.
 
     Parameters
     ----------
@@ -137,17 +140,22 @@ def compare_plot(
             for line in zip(*states, strict=True)
         ]
     ends = styles[0].limits or _span(quantity, looks)
+    first = states[0][0]
+    view = views[0](first.time)
+    stacked = len(looks) == 1 and framing.aspect(first.scene, border(first), view) >= FLAT
     if figure is None:
-        first = states[0][0]
-        figure = new_figure(chosen_size or _shape(first, len(looks), len(states), views[0](first.time)))
+        figure = new_figure(chosen_size or _shape(first, len(looks), len(states), view, stacked))
         figure.set_layout_engine("compressed")  # pictures of one shape, close to each other
-    axes = figure.subplots(len(looks), len(states), squeeze=False)
+    axes = (
+        figure.subplots(len(states), 1, squeeze=False).T
+        if stacked
+        else figure.subplots(len(looks), len(states), squeeze=False)
+    )
     for row, line in zip(axes, looks, strict=True):
         for one, taken in zip(row, line, strict=True):
             taken.draw(one, ends)
     text = legible.of_figure(figure)
-    _label(figure, axes, parameter or "", titles, instants, text)
-    first = states[0][0]
+    _label(figure, axes, parameter or "", titles, instants, text, 1 if stacked else len(titles))
     for one in axes.ravel() if first.dimension == 2 else ():
         one.set(xticks=[], yticks=[], xlabel="", ylabel="")
         one.spines[:].set_visible(False)
@@ -284,21 +292,29 @@ def _span(color: str | None, looks: list[list[Look]]) -> tuple[float, float]:
     return (min(low for low, _ in spans), max(high for _, high in spans)) if spans else (0.0, 1.0)
 
 
-def _shape(sim: Running, rows: int, columns: int, view: View) -> tuple[float, float]:
+def _shape(sim: Running, rows: int, columns: int, view: View, stacked: bool) -> tuple[float, float]:
     """Inches of a figure whose pictures fit the domain."""
     wide, high = framing.panel(sim.scene, border(sim), PANEL, view)
+    if stacked:
+        rows, columns, high = columns, 1, high + TITLE
     width, height = wide * columns + 1, high * rows + 0.5
     shrink = min(1.0, LARGEST / width, LARGEST / height)
     return max(3.0, shrink * width), max(2.0, shrink * height)
 
 
 def _label(
-    figure: Any, axes: npt.NDArray[Any], parameter: str, values: list[Any], instants: list[float], size: float
+    figure: Any,
+    axes: npt.NDArray[Any],
+    parameter: str,
+    values: list[Any],
+    instants: list[float],
+    size: float,
+    columns: int,
 ) -> None:
     """Values above the columns, with the parameter's name or, where there is no room, below it; times beside."""
     name, points = parameter.replace("_", " "), legible.points(size)
     titles = [f"{name} = {_shown(value)}" if name else _shown(value) for value in values]
-    room = 0.8 * figure.bbox.width / figure.dpi / len(values)  # inches
+    room = 0.8 * figure.bbox.width / figure.dpi / columns  # inches
     if max(map(len, titles)) * WIDE * points / 72 > room:
         titles = [_shown(value) for value in values]
         if name:
