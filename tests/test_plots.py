@@ -1,5 +1,6 @@
 """Plots: histories, quantities along lines and in slices, one parameter with several values."""
 
+import re
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -335,3 +336,13 @@ def test_the_corners_of_a_rigid_body_do_not_outweigh_particles():
     renderer.frame(sim)
     assert renderer.scale.limits == (0, 3)
     renderer.frame(sim)
+
+
+def test_a_notebook_shows_pictures_and_one_short_line():
+    sim = make()
+    compared = mpm.compare_plot([sim, sim])
+    assert compared._repr_png_().startswith(b"\x89PNG")
+    assert mpm.compare_plot([sim], figure=plt.figure())._repr_png_() is None  # pyplot shows it
+    for drawn in (sim.plot(), mpm.plot.history(sim), compared):
+        assert re.fullmatch(r"<[^<>\n]{1,60}\.figure\.savefig\(\"a\.png\"\) saves it>", repr(drawn))
+    assert repr(compared).startswith("<Comparison of 2 runs in a figure of 7 x 3.5 inches;")

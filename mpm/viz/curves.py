@@ -13,7 +13,7 @@ from mpm.base._check import FloatArray
 from mpm.solver.totals import UNITS, History, per_depth
 from mpm.solver.totals import columns as split
 from mpm.viz import legible
-from mpm.viz.figures import axes_or_new, check_figsize, new_axes, rule
+from mpm.viz.figures import axes_or_new, brief, check_figsize, new_axes, rule
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -31,6 +31,9 @@ class Lines(tuple["Artist", ...]):
     """Lines of one figure."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return brief(f"{len(self)} lines in a figure", self.figure if self else None)
 
     @property
     def figure(self) -> Any:

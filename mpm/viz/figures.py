@@ -60,10 +60,21 @@ class Picture(NamedTuple):
         hint = f"; its figure has it: sim.plot().figure.{name}" if own else ""
         raise AttributeError(f"Picture has no attribute {name!r}{hint}", name=name, obj=self)
 
+    def __repr__(self) -> str:
+        return brief("Picture", self.figure)
+
     @property
     def figure(self) -> Any:
         """The figure that they are in: ``sim.plot().figure.savefig("picture.png")``."""
         return self.particles.figure
+
+
+def brief(what: str, figure: Any) -> str:
+    """The repr of what belongs to a figure: its size, and how to save it. A notebook shows the figure above."""
+    if figure is None:
+        return f"<{what}, removed from its figure>"
+    width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+    return f'<{what} of {width:.3g} x {height:.3g} inches; .figure.savefig("a.png") saves it>'
 
 
 def _matplotlib() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
@@ -18,6 +19,7 @@ from mpm.viz import framing, legible
 from mpm.viz.figures import (
     Look,
     border,
+    brief,
     check_figsize,
     color_bar,
     look,
@@ -42,7 +44,7 @@ WIDE = 0.6  # width of a character over its size
 
 
 class Comparison(NamedTuple):
-    """What `compare_plot` returns."""
+    """What `compare_plot` returns. As the last expression of a cell, a notebook shows the figure."""
 
     figure: Figure
     """Its ``savefig`` writes it."""
@@ -50,6 +52,17 @@ class Comparison(NamedTuple):
     """(times, values) of matplotlib.axes.Axes."""
     runs: tuple[Any, ...]
     """The simulations at the last time, by value; `mpm.compare` puts their histories together."""
+
+    def __repr__(self) -> str:
+        return brief(f"Comparison of {len(self.runs)} runs in a figure", self.figure)
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture in a notebook, which by itself shows the figures of pyplot and no others."""
+        if hasattr(self.figure, "number") or not hasattr(self.figure, "savefig"):
+            return None  # a figure of pyplot, or a part of a figure
+        data = io.BytesIO()
+        self.figure.savefig(data, format="png")
+        return data.getvalue()
 
 
 @_check.options
