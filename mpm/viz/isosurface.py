@@ -382,6 +382,18 @@ def _smoothed(values: FloatArray, passes: int) -> FloatArray:
     return np.ascontiguousarray(values)
 
 
+def _contour(library: Any, values: FloatArray, level: float, cell: float) -> tuple[FloatArray, Ints]:
+    """Vertices and triangles where the values of a lattice pass a level.
+
+    The library fails beside some nodes that have the level itself, so these nodes count as just above it.
+    """
+    at = values == level
+    if at.any():
+        values = np.where(at, level + 1e-12 * float(np.abs(values).max()), values)
+    mesh = library.marching_cubes(np.ascontiguousarray(values), iso_surface_threshold=level, cube_size=cell)
+    return np.array(mesh.vertices, dtype=np.float64), np.array(mesh.triangles).astype(np.int32)
+
+
 def _enclosing(library: Any, share: FloatArray, wanted: float, cell: float) -> tuple[FloatArray, Ints]:
     """The surface at the level of the lattice's values that encloses a volume: by regula falsi (Illinois)."""
     nodes = share.ravel()
@@ -391,9 +403,7 @@ def _enclosing(library: Any, share: FloatArray, wanted: float, cell: float) -> t
     side = 0
     vertices, triangles = np.empty((0, 3)), np.empty((0, 3), np.int32)
     for _ in range(ROUNDS):
-        mesh = library.marching_cubes(share, iso_surface_threshold=level, cube_size=cell)
-        vertices = np.array(mesh.vertices, dtype=np.float64)
-        triangles = np.array(mesh.triangles).astype(np.int32)
+        vertices, triangles = _contour(library, share, level, cell)
         excess = volume(vertices, triangles) / wanted - 1
         if abs(excess) < CLOSE or not len(triangles):
             break
@@ -447,9 +457,8 @@ def of_distance(
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     within = np.minimum(x - lower, upper - x).min(axis=1)
     depth = np.minimum(-distance(np.clip(x, lower, upper))[0], within + 1e-9 * cell).reshape(shape)
-    mesh = library.marching_cubes(np.ascontiguousarray(depth), iso_surface_threshold=0.0, cube_size=cell)
-    vertices = np.array(mesh.vertices, dtype=np.float64).reshape(-1, 3) + (lower - cell)
-    return Surface(vertices, np.array(mesh.triangles).astype(np.int32).reshape(-1, 3))
+    vertices, triangles = _contour(library, depth, 0.0, cell)
+    return Surface(vertices.reshape(-1, 3) + (lower - cell), triangles.reshape(-1, 3))
 
 
 OPTIONS = ("radius", "smoothing")
