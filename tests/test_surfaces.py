@@ -382,8 +382,8 @@ def test_a_stage_moves_the_meshes_of_rigid_bodies(tmp_path):
         stage = Usd.Stage.Open(str(path))
         mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/World/bodies/a_b"))
         x = np.array(mesh.GetPointsAttr().Get(), dtype=float)
-        for k in (0, len(frames) - 1):
+        for k, frame in enumerate(frames):
             matrix = np.array(mesh.GetLocalTransformation(k))
-            placed = x @ matrix[:3, :3] + matrix[3, :3]
-            apart = np.linalg.norm(placed[:, None] - frames[k].surface().vertices, axis=2)
-            assert apart.min(axis=1).max() < 1e-6 and apart.min(axis=0).max() < 1e-6
+            placed, there = x @ matrix[:3, :3] + matrix[3, :3], frame.surface().vertices
+            for some, all_ in ((placed[::97], there), (there[::97], placed)):
+                assert np.linalg.norm(some[:, None] - all_, axis=2).min(axis=1).max() < 1e-6
