@@ -54,6 +54,31 @@ def test_rods_are_of_second_order(dim, kernel, dtype):
         assert math.log2(errors[0] / errors[1]) > 1.85  # measured: 1.89 to 2.3
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("held", ["wall", "collider"])
+def test_a_transfer_is_the_same_on_both_sides_of_a_periodic_face(dim, held):
+    """Parts of the area of a node on the face may point away from the surface although the whole faces it."""
+    n, ends = 8, []
+    for cells in (0, 4):
+        walls = {"y": "periodic"} | (
+            {"x+": mpm.Wall("slip", transfer=(3.0, 250.0))} if held == "wall" else {}
+        )
+        scene = mpm.Scene((0,) * dim, (1.0,) * dim, walls=walls)
+        x = np.random.default_rng(1).uniform(
+            0.4, 0.9 if held == "collider" else 1, (60 * 6 ** (dim - 2), dim)
+        )
+        x[:, 1] = (x[:, 1] + cells / n) % 1
+        scene.add(mpm.shapes.Points(x, volume=0.01), conductor())
+        if held == "collider":
+            low, high = [0.88, *[-1.0] * (dim - 1)], [2.0, *[2.0] * (dim - 1)]
+            scene.add_collider(Box(low, high), transfer=(3.0, 250.0))
+        sim = mpm.Simulation(scene, dx=1 / n, dt=1e-3)
+        sim.step(4)
+        ends.append(temperature(sim))
+    assert ends[0].min() < BASE - 1
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)  # 1e-13; .02 to .3 K with areas block by block
+
+
 def test_temperatures_of_walls_have_their_own_sides():
     """A linear profile between two faces stays, whatever their contacts are, and as much heat goes out as comes in."""
     walls = {"x-": mpm.Wall("sticky", temperature=400), "x+": mpm.Wall("mirror", temperature=300)}

@@ -218,7 +218,7 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
         for (int side = 0; side < 2; side++)
             joins |= heat->walls[2 * axis + side].kind == MPM_HEAT_TEMPERATURE;
     }
-    joins &= stage == MPM_HEAT_STAGE_MEANS || stage == MPM_HEAT_STAGE_CHANGES;
+    joins &= stage != MPM_HEAT_STAGE_HOLD && stage != MPM_HEAT_STAGE_HOLD_CHANGES;
     const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins, .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
 }

@@ -12,9 +12,10 @@
  *
  * The values S, which particles exchange among themselves, know no image across such a face.
  *
- * What the wall gives is what particles gain at such nodes beyond the heat that has flowed there. Images are found by
- * their coordinates, in ascending order, so that all images of a node have the same bits. Where two faces meet at an
- * edge, its nodes have the mean of the temperatures.
+ * Surfaces give heat to the areas of all images of a node on this side of odd faces; each image has the share of its
+ * capacity. What a wall of given temperature gives is what particles gain at such nodes beyond the heat that has flowed
+ * there. Images are found by their coordinates, in ascending order, so that all images of a node have the same bits.
+ * Where two faces meet at an edge, its nodes have the mean of the temperatures.
  */
 #include "mpm/kernels/nodes.h"
 
@@ -154,6 +155,7 @@ static bool is_block_near(const mpm_heat_pass *pass, const mpm_node_block *block
 
 /* A node with its images along the axes. */
 struct place {
+    int64_t at[DIM]; /* in the domain */
     struct along image[DIM][ALONG_MOST];
     int images[DIM];
     int face[DIM];         /* across which the node is reflected; -1: none */
@@ -168,12 +170,14 @@ static struct place find_place(const struct axis axes[DIM], const int64_t at[DIM
     struct place place = {.own = {0, 0}};
     for (int a = 0; a < DIM; a++) {
         const struct axis *axis = &axes[a];
+        place.at[a] = at[a];
         place.image[a][0] = (struct along){at[a], -1};
         place.images[a] = 1;
         place.face[a] = -1;
         if (!is_near(axis, at[a]))
             continue;
         const struct along inside = into_domain(axis, at[a]);
+        place.at[a] = inside.at;
         place.images[a] = list_along(axis, inside.at, place.image[a]);
         place.face[a] = inside.face;
         place.own = across(axis, inside.face, place.own);
@@ -204,38 +208,70 @@ static bool is_odd(const struct axis *axis, int face)
     return face >= 0 && axis->odd[face];
 }
 
+/* One image of a place. */
+struct image {
+    int64_t at[DIM];
+    struct reflection to_domain;
+    unsigned flips; /* axes along which it is reflected */
+    bool crosses;   /* lies on the other side of an odd face */
+};
+
+static struct image image_of_place(const struct axis axes[DIM], const struct place *place, const int k[DIM])
+{
+    struct image image = {.flips = 0};
+    for (int a = 0; a < DIM; a++) {
+        const int face = place->image[a][k[a]].face;
+        image.at[a] = place->image[a][k[a]].at;
+        image.to_domain = across(&axes[a], face, image.to_domain);
+        image.flips |= (face >= 0 ? 1u : 0) << a;
+        image.crosses |= face != place->face[a] && (is_odd(&axes[a], face) || is_odd(&axes[a], place->face[a]));
+    }
+    return image;
+}
+
+/* k: the next image, if there is one. */
+static bool go_on(const struct place *place, int k[DIM])
+{
+    int a = DIM - 1;
+    while (a >= 0 && ++k[a] == place->images[a])
+        k[a--] = 0;
+    return a >= 0;
+}
+
 static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place,
                               int32_t layer, bool flows)
 {
     int k[DIM] = {0};
     struct sums sum = {0};
-    for (;;) {
-        bool crosses = false;
-        int64_t at[DIM];
-        struct reflection r = {0, 0};
-        for (int a = 0; a < DIM; a++) {
-            at[a] = place->image[a][k[a]].at;
-            const int face = place->image[a][k[a]].face;
-            r = across(&axes[a], face, r);
-            crosses |= face != place->face[a] && (is_odd(&axes[a], face) || is_odd(&axes[a], place->face[a]));
-        }
-        const real *sums = find_node(grid, MPM_GRID_HEAT, at, layer);
-        if (sums && sums[3] > 0) {
-            sum.heat += sign_of(&r) * sums[0] + offset_of(&r) * sums[3];
-            sum.capacity += sums[3];
-            sum.own_heat += crosses ? 0 : sums[0];
-            sum.own_capacity += crosses ? 0 : sums[3];
-            sum.own_weighted += crosses ? 0 : sums[1];
-            sum.own_weight += crosses ? 0 : sums[2];
-            if (flows)
-                sum.flow += sign_of(&r) * find_node(grid, MPM_GRID_HEAT_FLOW, at, layer)[0];
-        }
-        int a = DIM - 1;
-        while (a >= 0 && ++k[a] == place->images[a])
-            k[a--] = 0;
-        if (a < 0)
-            return sum;
-    }
+    do {
+        const struct image image = image_of_place(axes, place, k);
+        const real *sums = find_node(grid, MPM_GRID_HEAT, image.at, layer);
+        if (!sums || !(sums[3] > 0))
+            continue;
+        sum.heat += sign_of(&image.to_domain) * sums[0] + offset_of(&image.to_domain) * sums[3];
+        sum.capacity += sums[3];
+        sum.own_heat += image.crosses ? 0 : sums[0];
+        sum.own_capacity += image.crosses ? 0 : sums[3];
+        sum.own_weighted += image.crosses ? 0 : sums[1];
+        sum.own_weight += image.crosses ? 0 : sums[2];
+        if (flows)
+            sum.flow += sign_of(&image.to_domain) * find_node(grid, MPM_GRID_HEAT_FLOW, image.at, layer)[0];
+    } while (go_on(place, k));
+    return sum;
+}
+
+/* The areas of a place, in the frame of the domain, over the images on this side of odd faces. */
+static void sum_areas(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
+                      real area[DIM])
+{
+    int k[DIM] = {0};
+    memset(area, 0, DIM * sizeof *area);
+    do {
+        const struct image image = image_of_place(axes, place, k);
+        const real *own = image.crosses ? NULL : find_node(grid, MPM_GRID_HEAT_AREAS, image.at, layer);
+        for (int a = 0; own && a < DIM; a++)
+            area[a] += image.flips >> a & 1 ? -own[a] : own[a];
+    } while (go_on(place, k));
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
@@ -272,13 +308,27 @@ static struct supply supply_of_walls(const mpm_heat_pass *pass, const int64_t at
 
 /* The part of a wall or a collider in what comes to a node that has `capacity` and the temperature T without it, if all
  * of them act at the end of a sub-step: dt (S - H T'), T' = (C T + dt S)/(C + dt H). */
-static real supplied(struct supply all, struct supply part, double dt, double capacity, double T)
+static double supplied(struct supply all, struct supply part, double dt, double capacity, double T)
 {
     const double end = (capacity * T + dt * all.source) / (capacity + dt * all.conductance);
-    return (real)(dt * (part.source - part.conductance * end));
+    return dt * (part.source - part.conductance * end);
 }
 
-/* Adds what comes through surfaces to the heat that has flowed to the nodes of a block. */
+static struct supply supply_of_colliders(const real *node)
+{
+    return node ? (struct supply){(double)node[1], (double)node[2]} : (struct supply){0};
+}
+
+/* Heat that comes through surfaces in a sub-step to a node of the temperature T without it. */
+static mpm_heat_book supply(const mpm_heat_pass *pass, struct supply wall, struct supply collider, double capacity,
+                            double T)
+{
+    const struct supply all = {wall.conductance + collider.conductance, wall.source + collider.source};
+    return (mpm_heat_book){.wall = supplied(all, wall, pass->dt, capacity, T),
+                           .collider = supplied(all, collider, pass->dt, capacity, T)};
+}
+
+/* Adds what comes through surfaces to the heat that has flowed to the nodes of a block away from images. */
 static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
@@ -293,19 +343,12 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
         if (!(capacity > 0))
             continue;
         node_coordinates(&grid->blocks[b], n, at);
-        const struct supply wall = supply_of_walls(pass, at, areas + 4 * n);
-        struct supply collider = {0};
-        if (colliders)
-            collider = (struct supply){(double)colliders[4 * n + 1], (double)colliders[4 * n + 2]};
-        const struct supply all = {wall.conductance + collider.conductance, wall.source + collider.source};
-        if (!(all.conductance > 0) && all.source == 0)
-            continue;
         const double T = (double)temperature[4 * n] + (double)flow[4 * n] / capacity;
-        const real from_wall = supplied(all, wall, pass->dt, capacity, T);
-        const real from_collider = supplied(all, collider, pass->dt, capacity, T);
-        flow[4 * n] += from_wall + from_collider;
-        book.wall += (double)from_wall;
-        book.collider += (double)from_collider;
+        const mpm_heat_book found = supply(pass, supply_of_walls(pass, at, areas + 4 * n),
+                                           supply_of_colliders(colliders ? colliders + 4 * n : NULL), capacity, T);
+        flow[4 * n] += (real)(found.wall + found.collider);
+        book.wall += found.wall;
+        book.collider += found.collider;
     }
     return book;
 }
@@ -316,22 +359,9 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
  * distance [cells]. */
 #define COLLIDER_REACH 1.5
 
-/* Where the node is in the domain [m]. Sets the bits of the axes along which it is the image of another. */
-static unsigned place_in_domain(const mpm_heat_pass *pass, const struct axis axes[DIM], const int64_t at[DIM],
-                                double x[3])
-{
-    unsigned flips = 0;
-    for (int a = 0; a < DIM; a++) {
-        const struct along inside = has_images(&axes[a]) ? into_domain(&axes[a], at[a]) : (struct along){at[a], -1};
-        x[a] = pass->lower[a] + (double)inside.at * pass->dx;
-        flips |= (inside.face >= 0 ? 1u : 0) << a;
-    }
-    return flips;
-}
-
 /* Adds what a collider does to a node, {T or 0, sum h A, sum (h T + q) A}. */
-static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_reading *at, unsigned flips,
-                          const real *area, double dx, real *node)
+static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_reading *at, const real area[DIM], double dx,
+                          real *node)
 {
     if (surface->kind == MPM_HEAT_TEMPERATURE) {
         if (at->phi <= 0 && !(node[0] > 0))
@@ -340,7 +370,7 @@ static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_readi
     }
     double facing = 0;
     for (int a = 0; a < DIM; a++)
-        facing -= (double)area[a] * (flips >> a & 1 ? -at->normal[a] : at->normal[a]);
+        facing -= (double)area[a] * at->normal[a];
     if (at->phi > COLLIDER_REACH * dx || (surface->kind == MPM_HEAT_TRANSFER && !(facing > 0)))
         return;
     if (surface->kind == MPM_HEAT_TRANSFER)
@@ -348,8 +378,8 @@ static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_readi
     node[2] += (real)(surface->value * facing * (surface->kind == MPM_HEAT_TRANSFER ? surface->coefficient : 1));
 }
 
-/* What the colliders do to the nodes of a block. */
-static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b)
+/* What the colliders do to the nodes of a block; `near`: with images, which have the sums of their places. */
+static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b, bool near)
 {
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
@@ -378,12 +408,20 @@ static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b)
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             int64_t at[DIM];
             double x[3] = {0};
+            real area[DIM];
             if (!(heat[4 * n + 3] > 0))
                 continue;
             node_coordinates(block, n, at);
-            const unsigned flips = place_in_domain(pass, axes, at, x);
+            memcpy(area, areas + 4 * n, sizeof area);
+            if (near) {
+                const struct place place = find_place(axes, at);
+                sum_areas(grid, axes, &place, block->layer, area);
+                memcpy(at, place.at, sizeof at);
+            }
+            for (int a = 0; a < DIM; a++)
+                x[a] = pass->lower[a] + (double)at[a] * pass->dx;
             const mpm_shape_reading reading = mpm_collider_read(collider, &collider->now, x, UINT64_MAX);
-            meet_collider(&pass->surfaces[k], &reading, flips, areas + 4 * n, pass->dx, nodes + 4 * n);
+            meet_collider(&pass->surfaces[k], &reading, area, pass->dx, nodes + 4 * n);
         }
     }
 }
@@ -447,15 +485,16 @@ void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
         return;
     case MPM_HEAT_STAGE_AREAS:
         add_copies(grid, MPM_GRID_HEAT_AREAS, b);
-        if (pass->surface_count)
-            meet_colliders(pass, b);
+        if (pass->surface_count && !near)
+            meet_colliders(pass, b, false);
         return;
     case MPM_HEAT_STAGE_CHANGES:
         add_copies(grid, MPM_GRID_HEAT_FLOW, b);
+        if (near)
+            return;
         if (pass->has_areas)
             pass->books[b] = add_supplies(pass, b);
-        if (!near)
-            finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
+        finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
         return;
     default:
         pass->books[b].collider += hold_nodes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b),
@@ -475,15 +514,27 @@ static void fold_mean(const mpm_grid *grid, const struct axis axes[DIM], const s
     value[3] = over(sum.own_weighted, sum.own_weight);
 }
 
-/* Its change, with the pull. Returns what the node has from walls of given temperature. */
-static double fold_change(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
-                          const real *own, real flow, real value[4])
+/* Its change, with the pull. Returns what its own particles have from walls and colliders. */
+static mpm_heat_book fold_change(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place,
+                                 int32_t layer, const real *own, real flow, const real *collider, real value[4])
 {
-    const struct sums sum = sum_images(grid, axes, place, layer, true);
-    const real change = place->given ? 0 : sign_of(&place->own) * over(sum.flow, sum.capacity);
+    const struct sums sum = sum_images(pass->grid, axes, place, layer, true);
+    const double capacity = (double)sum.capacity, share = (double)own[3] / capacity;
+    mpm_heat_book found = {0};
+    if (pass->has_areas && !place->given) {
+        const double mean = (double)(sign_of(&place->own) * value[0] + offset_of(&place->own));
+        real area[DIM];
+        sum_areas(pass->grid, axes, place, layer, area);
+        found = supply(pass, supply_of_walls(pass, place->at, area), supply_of_colliders(collider), capacity,
+                       mean + (double)sum.flow / capacity);
+    }
+    const real all = sum.flow + (real)(found.wall + found.collider);
+    const real change = place->given ? 0 : sign_of(&place->own) * all / sum.capacity;
     value[1] += change;
     value[2] = value[0] + change;
-    return place->odd ? (double)own[3] * (double)value[1] - (double)flow : 0;
+    found.collider *= share;
+    found.wall = place->odd ? (double)own[3] * (double)value[1] - (double)flow - found.collider : share * found.wall;
+    return found;
 }
 
 void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
@@ -492,11 +543,17 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
     const mpm_node_block *block = &grid->blocks[b];
     if (!is_block_near(pass, block))
         return;
+    if (pass->stage == MPM_HEAT_STAGE_AREAS) {
+        if (pass->surface_count)
+            meet_colliders(pass, b, true);
+        return;
+    }
     struct axis axes[DIM];
     for (int a = 0; a < DIM; a++)
         axes[a] = axis_of(pass, a);
     real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
     const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *value = temperature + 4 * n;
         const real *own = heat + 4 * n;
@@ -507,9 +564,13 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
         }
         node_coordinates(block, n, at);
         const struct place place = find_place(axes, at);
-        if (pass->stage == MPM_HEAT_STAGE_MEANS)
+        if (pass->stage == MPM_HEAT_STAGE_MEANS) {
             fold_mean(grid, axes, &place, block->layer, value);
-        else
-            pass->books[b].wall += fold_change(grid, axes, &place, block->layer, own, flow[4 * n], value);
+            continue;
+        }
+        const mpm_heat_book found = fold_change(pass, axes, &place, block->layer, own, flow[4 * n],
+                                                colliders ? colliders + 4 * n : NULL, value);
+        pass->books[b].wall += found.wall;
+        pass->books[b].collider += found.collider;
     }
 }
