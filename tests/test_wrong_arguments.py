@@ -357,7 +357,14 @@ RESULTS += (
 )
 RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
-BASES_OF_SOLVERS = ("Collides", "Run", "Solver", "SolverBase", "Populated")
+HELD_FOR_SEVERAL = (
+    "Collides",
+    "Loaded",
+    "Run",
+    "Solver",
+    "SolverBase",
+    "Populated",
+)
 
 
 def callables():
@@ -426,7 +433,7 @@ def of_class(cls, prefix):
             owner = function.__qualname__.split(".")[0]
             if issubclass(cls, S.Shape):
                 owner = "Shape"  # also of a method that a shape overrides only to refuse
-            elif owner.startswith("_") or owner in BASES_OF_SOLVERS:
+            elif owner.startswith("_") or owner in HELD_FOR_SEVERAL:
                 owner = cls.__name__  # what a base holds for several classes is tried on each
             found[f"{prefix}{owner}.{name}"] = function
     return found

@@ -98,8 +98,9 @@ NOINLINE void damp_block(const mpm_grid_pass *pass, ptrdiff_t b, const real *fre
         double change[DIM], largest = 0;
         for (int a = 0; a < DIM; a++) {
             const double seen = (double)(image && image->flips >> a & 1 ? -free[4 * n + a] : free[4 * n + a]);
+            const double larger = fabs((double)v[a]) > fabs(seen) ? fabs((double)v[a]) : fabs(seen);
             change[a] = fabs((double)v[a] - seen);
-            largest = fmax(largest, fmax(fabs((double)v[a]), fabs(seen)));
+            largest = larger > largest ? larger : largest;
         }
         for (int a = 0; a < DIM; a++) {
             double w = (double)v[a];
