@@ -557,3 +557,19 @@ def test_other_methods_refuse_rigid_bodies():
     scene.add(mpm.shapes.Ball((0.5, 0.8), 0.1), WOOD, F=np.diag([1.1, 1.0]), name="bent")
     with pytest.raises(ValueError, match="'bent' is rigid and does not deform; leave F out"):
         mpm.Simulation(scene, dx=1 / 16)
+
+
+def test_a_disk_rises_in_water():
+    """Half as dense as water, against potential flow, whose added mass is that of the water it displaces."""
+    R, g, K = 0.1, 9.81, 2e5
+    scene = mpm.Scene((0, 0), (1.2, 2), gravity=(0, -g), walls="slip")
+    water = mpm.materials.Fluid(density=1000, bulk_modulus=K)
+    scene.add(mpm.shapes.Box((0, 0), (1.2, 1.6)) - mpm.shapes.Ball((0.6, 0.5), R), water)
+    scene.add(mpm.shapes.Ball((0.6, 0.5), R), mpm.materials.Rigid(density=500), name="disk")
+    sim = mpm.Simulation(scene, dx=R / 4)
+    p = sim.particles
+    wet = p.material == 0
+    p.J[wet] = 1 - 1000 * g * (1.6 - p.x[wet, 1]) / K
+    sim.run(0.1)
+    way = sim.rigid("disk").position[1] - 0.5
+    assert 0.6 < way / (g / 3 * 0.1**2 / 2) < 1.1  # 0.88; 0.13 where water takes the disk for where it was
