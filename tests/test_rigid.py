@@ -267,6 +267,23 @@ def test_bits_do_not_depend_on_threads_on_looks_or_on_a_restart(dtype, transfer,
     }
 
 
+def test_looks_at_a_stack_change_no_forces():
+    """The warm start of contacts, which particles keep, while bodies are binned anew."""
+
+    def hashed(part):
+        scene = mpm.Scene((0, 0), (4, 2), gravity=(0, -10), walls="separate")
+        for k in range(5):
+            scene.add(mpm.shapes.Box((2, 0.4 * k), (2.4, 0.4 * (k + 1))), WOOD)
+        scene.add(mpm.shapes.Ball((1.2, 0.4), 0.4), WOOD, velocity=(4, 0))
+        sim = mpm.Simulation(scene, dx=0.1, dt=2e-3)
+        for _ in range(120 // part):
+            sim.step(part)
+        assert sim.health["binnings"] > 1
+        return sim.state_hash()
+
+    assert len({hashed(part) for part in (1, 3, 120)}) == 1
+
+
 @pytest.mark.parametrize("d", [2, 3])
 def test_files_without_the_motions_of_bodies_go_on_from_the_particles(d):
     """Those of older versions; and motions that are not those of the particles do not count."""

@@ -269,17 +269,13 @@ static void find_extent(const mpm_rigid_form *form, mpm_rigid_body *body)
 }
 
 /* Keeps the forces at the points of a body, as particles store them. */
-static void keep_forces(mpm_simulation *simulation, struct rigid_form *form)
+static void keep_forces(const mpm_simulation *simulation, const struct rigid_form *form, double (*to)[3],
+                        double (*from)[3])
 {
-    mpm_device *device = &simulation->backend->device;
-    if (!form->form.count)
-        return;
-    const double(*force)[3] = mpm_device_map(device, form->force, MPM_READ);
+    const bool single = simulation->settings.real_size == sizeof(float);
     for (size_t i = 0; i < form->form.count; i++)
         for (int a = 0; form->kept[i] && a < 3; a++)
-            form->last[i][a] = simulation->settings.real_size == sizeof(float) ? (double)(float)force[i][a]
-                                                                               : force[i][a];
-    mpm_device_unmap(device, form->force);
+            to[i][a] = single ? (double)(float)from[i][a] : from[i][a];
 }
 
 /* Notes which points have a particle that keeps their force. */
@@ -288,13 +284,13 @@ static void take_forces(mpm_simulation *simulation, struct rigid_form *form)
     mpm_device *device = &simulation->backend->device;
     if (!form->form.count)
         return;
-    const double(*force)[3] = mpm_device_map(device, form->force, MPM_READ);
-    for (size_t i = 0; i < form->form.count; i++) {
+    double(*force)[3] = mpm_device_map(device, form->force, MPM_WRITE);
+    memset(form->last, 0, form->form.count * sizeof *form->last);
+    memset(form->coming, 0, form->form.count * sizeof *form->coming);
+    for (size_t i = 0; i < form->form.count; i++)
         form->kept[i] = !isnan(force[i][0]);
-        memset(form->last[i], 0, sizeof form->last[i]);
-    }
+    keep_forces(simulation, form, form->last, force);
     mpm_device_unmap(device, form->force);
-    keep_forces(simulation, form);
 }
 
 /* Is a motion from a file that of the particles? They round it. */
@@ -452,6 +448,7 @@ static void clear_form(struct rigid_form *form, mpm_device *device)
     mpm_body_clear(&form->form, &device->allocator);
     mpm_memory_free(&device->allocator, form->kept);
     mpm_memory_free(&device->allocator, form->last);
+    mpm_memory_free(&device->allocator, form->coming);
     mpm_device_free(device, form->force);
     *form = (struct rigid_form){0};
 }
@@ -478,9 +475,10 @@ mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mp
     struct rigid_form fresh = {
         .force = mpm_device_new(device, form->count + 1, sizeof *fresh.force),
         .last = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.last),
+        .coming = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.coming),
         .kept = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.kept),
     };
-    if (!fresh.force || !fresh.last || !fresh.kept || mpm_body_copy(&fresh.form, &device->allocator, form)) {
+    if (!fresh.force || !fresh.last || !fresh.coming || !fresh.kept || mpm_body_copy(&fresh.form, &device->allocator, form)) {
         clear_form(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
@@ -577,7 +575,10 @@ static void end_look(mpm_simulation *simulation)
     mpm_device_unmap(device, reports->block_books);
     for (size_t b = 0; b < simulation->world.bodies; b++) {
         mpm_rigid_state *body = &simulation->world.body[b];
-        mpm_device_unmap(device, simulation->forms[body->material].force);
+        const struct rigid_form *form = &simulation->forms[body->material];
+        if (body->force)
+            keep_forces(simulation, form, form->coming, body->force);
+        mpm_device_unmap(device, form->force);
         body->force = NULL;
     }
     simulation->look = (struct look){0};
@@ -876,11 +877,12 @@ void mpm_rigid_advance(mpm_simulation *simulation, double dt, mpm_measure *measu
         return;
     for (size_t b = 0; b < simulation->world.bodies; b++) {
         const mpm_rigid_state *state = &simulation->world.body[b];
-        struct rigid_form *form = &simulation->forms[state->material];
+        const struct rigid_form *form = &simulation->forms[state->material];
         mpm_rigid_body *body = &simulation->rigid[state->material];
         measure->advection_speed = fmax(measure->advection_speed, farthest(body, simulation->settings.dim) / dt);
         advance(simulation, state, body);
-        keep_forces(simulation, form);
+        if (form->form.count)
+            memcpy(form->last, form->coming, form->form.count * sizeof *form->last);
         find_extent(&form->form, body);
         inside &= is_inside(simulation, body);
     }

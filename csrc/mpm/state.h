@@ -23,8 +23,8 @@ struct reports {
 /* What of a rigid body never changes, and the forces at its points. */
 struct rigid_form {
     mpm_rigid_form form;
-    double (*force)[3]; /* in a step that is attempted, in memory of the device */
-    double (*last)[3];  /* in the last step that was taken */
+    double (*force)[3]; /* scratch in memory of the device */
+    double (*last)[3], (*coming)[3]; /* in the last step that was taken, and in one that is attempted */
     bool *kept;         /* a particle keeps the force */
     mpm_rigid_motion motion, shown; /* of the body, and what its particles show of it; where `bodies_shown` */
     size_t joint; /* its book among `joints`, from 1; 0: none */
