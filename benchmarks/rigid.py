@@ -141,9 +141,9 @@ def rise(dtype: str) -> Iterator[Row]:
     """Dominoes, and boxes that are thrown into a room: the largest rise of the energy in a step."""
     scene, _ = slope(2, 0, 0.4)
     for k in range(8):
-        low = np.array((2 + 3 * k * H, 0))
-        tile = Box(low, low + (H, 6 * H))
-        scene.add(tile.rotate(-0.2, about=low + (H, 0)) if k == 0 else tile, STONE, name=f"tile {k}")
+        low = (2 + 3 * k * H, 0.0)
+        tile = Box(low, np.add(low, (H, 6 * H)))
+        scene.add(tile.rotate(-0.2, about=(low[0] + H, 0)) if k == 0 else tile, STONE, name=f"tile {k}")
     tiles = run(scene, 2, dtype)
     yield "dominoes: rise of the energy in a step", largest_rise(tiles), 1e-6 if dtype == "float64" else 1e-5
     last = abs(tiles.rigid("tile 7").rotation[0, 1])
