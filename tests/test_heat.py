@@ -366,10 +366,6 @@ warm_wall = {"x-": mpm.Wall("slip", temperature=400)}
             "'thermal'; rigid bodies are insulated",
         ),
         (
-            lambda: mpm.materials.JohnsonCook(thermal=mpm.Thermal(1, 1)),
-            "'thermal'; the law has a temperature",
-        ),
-        (
             lambda: plain().__class__(E=1, nu=0, density=1, thermal=3.0),
             "thermal = 3.0: must be an mpm.Thermal",
         ),

@@ -181,3 +181,87 @@ def test_tables_whose_parameters_do_not_go_together_are_refused_at_the_beginning
     scene.add(Box((0, 0), (1, 1)), sand)
     with pytest.raises(ValueError, match="scale at 400 K: mu_2"):
         mpm.Simulation(scene, dx=1 / 8)
+
+
+def metal(thermal=None, **rest):
+    """Soft, so that little work heats it much."""
+    given = {
+        "A": 2e3, "B": 1e3, "n": 0.3, "C": 0.0, "m": 1.0, "shear_modulus": 4e4, "sound_speed": 10.0, "density": 1e3,
+        "specific_heat": 0.05, "melting_temperature": 1000.0, "initial_temperature": 300.0,
+    }  # fmt: skip
+    return mpm.materials.JohnsonCook(**(given | rest), thermal=thermal)
+
+
+def struck(material, dim=2, walls=None, **options):
+    scene = mpm.Scene((0,) * dim, (1,) * dim, walls=walls or {})
+    scene.add(
+        Box((0.0, *[0.3] * (dim - 1)), (0.5, *[0.7] * (dim - 1))), material, velocity=(-4,) + (0,) * (dim - 1)
+    )
+    return mpm.Simulation(scene, dx=1 / 10, dt=5e-4, **options)
+
+
+@pytest.mark.parametrize(("dim", "dtype"), [(2, "float64"), (3, "float64"), (2, "float32")])
+def test_johnson_cook_has_the_temperature_that_is_conducted(dim, dtype):
+    """Without conduction it has the bits that it has alone; with it, heat stays and temperatures even out."""
+    alone = struck(metal(), dim, dtype=dtype)
+    still, spread = (struck(metal(mpm.Thermal(k, 0.05, 300.0)), dim, dtype=dtype) for k in (0.0, 20.0))
+    for sim in (alone, still, spread):
+        sim.step(80)
+    for name in ("x", "v", "F", "plastic_strain", "temperature"):
+        assert np.asarray(alone.particles[name]).tobytes() == np.asarray(still.particles[name]).tobytes(), (
+            name
+        )
+    assert np.ptp(temperature(still)) > 15 and np.ptp(temperature(spread)) < 0.8 * np.ptp(temperature(still))
+    gained = [np.ptp(sim.history["heat"][[0, -1]]) for sim in (still, spread)]
+    assert gained[0] == pytest.approx(
+        float(alone.compute("heat").sum()), rel=1e-12 if dtype == "float64" else 1e-4
+    )
+    assert gained[1] == pytest.approx(gained[0], rel=0.05)  # strength and work differ a little
+
+
+def test_a_hot_wall_softens_johnson_cook(tmp_path):
+    """The books close with the dissipation: heat = share of plastic work + heat from the wall; and its bits."""
+    walls = {"x-": mpm.Wall("slip", temperature=900.0)}
+    material = metal(mpm.Thermal(20.0, 0.05, 300.0))
+    sims = [struck(material, walls=wall, dissipation=True) for wall in ({"x-": "slip"}, walls)]
+    for sim in sims:
+        sim.step(200)
+    cold, hot = (np.asarray(sim.particles.x)[:, 0].max() for sim in sims)
+    assert hot < cold - 0.005
+    history = sims[1].history
+    gained = history["heat"][-1] - history["heat"][0] - history["wall_heat"].sum()
+    assert gained == pytest.approx(0.9 * history["plastic_dissipation"][-1], rel=0.02)
+    half = struck(material, walls=walls, dissipation=True, threads=3)
+    half.step(111)
+    half.save(tmp_path / "kept.mpm")
+    for again in (half, mpm.load(tmp_path / "kept.mpm")):
+        again.step(89)
+        assert (
+            np.asarray(again.particles.temperature).tobytes()
+            == np.asarray(sims[1].particles.temperature).tobytes()
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: metal(mpm.Thermal(1.0, 0.06, 300.0)), "specific_heat = 0.05: must be that of thermal, 0.06"),
+        (
+            lambda: metal(mpm.Thermal(1.0, 0.05, 310.0)),
+            "initial_temperature = 300.0: must be that of thermal",
+        ),
+        (lambda: metal(mpm.Thermal(1.0, 0.05, 300.0, taylor_quinney=0.5)), "taylor_quinney = 0.5: must be 0"),
+        (
+            lambda: metal(mpm.Thermal(1.0, 0.05, 300.0, expansion=1e-5), grueneisen=2.0),
+            "expansion = 1e-05: must be 0",
+        ),
+        (
+            lambda: metal(mpm.Thermal(1.0, 0.05, 300.0, scale={"initial_temperature": ([1, 2], [1, 2])})),
+            "scale['initial_temperature']",
+        ),
+    ],
+)
+def test_johnson_cook_has_one_heat(make, words):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        make()
+    assert words in str(caught.value)

@@ -121,6 +121,12 @@ static double held(const mpm_simulation *simulation, double bound)
     return simulation->settings.real_size == sizeof(float) ? (double)(float)bound : bound;
 }
 
+/* Is a field of a law the temperature that is conducted? The law heats it, and reads what conduction makes of it. */
+static bool is_conducted(const mpm_simulation *simulation, const mpm_history_field *field)
+{
+    return simulation->settings.heat && field->heat_capacity && strcmp(field->name, "temperature") == 0;
+}
+
 /* Adds the fields of a material's history and of its parameters that vary, except those that another material has
  * added. On error nothing has changed. */
 static mpm_status add_history(mpm_simulation *simulation, const mpm_material *material)
@@ -131,8 +137,9 @@ static mpm_status add_history(mpm_simulation *simulation, const mpm_material *ma
     for (int f = 0; f < law->fields; f++) {
         const mpm_history_field *field = &law->field[f];
         const int found = mpm_fields_find(&simulation->store.fields, field->name);
-        if (found >= 0 && (simulation->store.fields.row[found].owner != MPM_OWNER_LAW ||
-                           simulation->store.fields.row[found].rank != field->rank))
+        const mpm_field *there = found >= 0 ? &simulation->store.fields.row[found] : NULL;
+        const bool is_own = !there || there->owner == MPM_OWNER_LAW || is_conducted(simulation, field);
+        if (!is_own || (there && there->rank != field->rank))
             return MPM_BAD_ARGUMENT; /* a user's law may name a field as it likes */
         if (found >= 0)
             continue;

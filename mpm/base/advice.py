@@ -128,8 +128,6 @@ NO_DAMAGE = (
 )
 OF_JOHNSON_COOK: Table = {
     **dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), NO_DAMAGE),
-    "thermal": "the law has a temperature of its own: plastic work raises it, and it is not conducted; "
-    "VonMises(..., thermal=...) conducts",
 }
 OF_RIGID: Table = {
     "thermal": "rigid bodies are insulated: heat is conducted on the nodes, and rigid bodies have nothing there",

@@ -25,6 +25,8 @@ def refuse_taken(material: Material, rows: Sequence[Row], others: Iterable[Mater
     there = {row["name"]: row for row in rows}
     for field in material._row["history"]:
         row = there.get(field["name"])
+        if row and row["owner"] == "core" and material.thermal is not None:
+            continue  # its temperature is the one that is conducted
         begins = field["initial"] if field["initial_parameter"] is None or row is None else row["initial"]
         if row and (row["rank"], row["initial"]) != (field["rank"], begins):
             raise ValueError(

@@ -124,7 +124,8 @@ class Material(_check.Strict):
         if self.thermal is None or not self.thermal.scale:
             return
         given = {p["name"]: p for p in self._given_parameters() if p["unit"] != "flag"}
-        may = [name for name in given if name != "density" and name not in self._uniform]
+        begins = {field["initial_parameter"] for field in self._row["history"]}
+        may = [name for name in given if name not in {"density", *self._uniform, *begins}]
         for name, _, factors in self.thermal._tables:
             if name not in may:
                 raise ValueError(

@@ -15,7 +15,7 @@ from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
 from mpm.materials.thermal import Thermal
-from mpm.materials.varying import is_varying
+from mpm.materials.varying import Varying, is_varying
 
 
 @_check.strict_options
@@ -106,8 +106,8 @@ class JohnsonCook(_Flowing):
     dev e, with the logarithmic strain e of F_E. Every step brings the equivalent Cauchy stress √(3/2) ‖dev σ‖ back to
     (A + B ε_pⁿ)(1 + C ln ε̇*)(1 − T*ᵐ), where ε̇* is the rate of ε_p over the reference rate, at least 1, and
     T* = (T − T_r)/(T_m − T_r), from 0 to 1. ``particles.plastic_strain`` is ε_p. The share χ of plastic work heats
-    the particle: ``particles.temperature`` is T [K]. Heat does not flow, and compression does not raise T. Neither
-    flow nor its rate limits the time step.
+    the particle: ``particles.temperature`` is T [K]. Heat flows only with `thermal`, and compression does not raise T.
+    Neither flow nor its rate limits the time step.
 
     The pressure is p_H + Γ ρ₀ c (T − T_i). With x = 1 − J, p_H = ρ₀ c₀² x/(1 − s x)² is the Hugoniot curve of a shock
     of the speed c₀ + s u_p, u_p being the velocity behind it; p_H = ρ₀ c₀² x in tension. At the initial temperature T_i
@@ -148,6 +148,10 @@ class JohnsonCook(_Flowing):
         Slope of the shock speed, from 0 to 10, default 0: p_H is linear in x.
     grueneisen : float, optional
         Γ at the initial density, from 0 to 100, default 0: heat exerts no pressure. Γ ρ is a constant.
+    thermal : mpm.Thermal, optional
+        It conducts heat; default None. If one body of a scene has it, all that deform must have it. T is then the
+        temperature that is conducted: `specific_heat` and T_i must be those of the `Thermal`, which has no
+        ``taylor_quinney`` besides χ, and no ``expansion`` besides Γ.
 
     References
     ----------
@@ -187,6 +191,7 @@ class JohnsonCook(_Flowing):
     taylor_quinney: float = 0.9
     s: float = 0.0
     grueneisen: float = 0.0
+    thermal: Thermal | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -199,10 +204,38 @@ class JohnsonCook(_Flowing):
                 raise ValueError(
                     f"{name} = {getattr(self, name)!r}: with density = {self.density!r} its modulus is out of range"
                 )
+        self._refuse_other_heat()
         if not self._varies and not self.melting_temperature > self.reference_temperature:
             raise ValueError(
                 f"reference_temperature, melting_temperature = {self.reference_temperature!r}, "
                 f"{self.melting_temperature!r}: the second must be larger [K]"
+            )
+
+    def _refuse_other_heat(self) -> None:
+        """A ValueError where `thermal` says something else of the same heat."""
+        thermal, T = self.thermal, self.initial_temperature
+        if thermal is None:
+            return
+        if isinstance(T, Varying):
+            raise ValueError(
+                "initial_temperature varies: with thermal= it must be one number, that of the Thermal"
+            )
+        pairs = (
+            ("specific_heat", self.specific_heat, thermal.specific_heat, "J/(kg K)"),
+            ("initial_temperature", T, thermal.temperature, "K"),
+        )
+        for name, own, other, unit in pairs:
+            if own != other:
+                raise ValueError(f"{name} = {own!r}: must be that of thermal, {other!r} [{unit}]")
+        if thermal.taylor_quinney:
+            raise ValueError(
+                f"thermal: taylor_quinney = {thermal.taylor_quinney:g}: must be 0; the law heats with its own "
+                "taylor_quinney"
+            )
+        if thermal.expansion and (isinstance(self.grueneisen, Varying) or self.grueneisen):
+            raise ValueError(
+                f"thermal: expansion = {thermal.expansion:g}: must be 0 with a grueneisen, which is the pressure of a "
+                "body that cannot expand"
             )
 
     def _parameter(self, name: str) -> float:

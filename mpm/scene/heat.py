@@ -55,11 +55,9 @@ def refuse_thermal(material: Material, name: str, heated: bool) -> None:
     if material._row["rigid"]:
         return
     if heated and material.thermal is None:
-        own = type(material).__name__ == "JohnsonCook"
-        why = "; JohnsonCook keeps a temperature of its own, and cannot conduct" if own else ""
         raise ValueError(
             f"material of {name!r}: has no thermal=, but other bodies of the scene conduct heat; must have "
-            f"thermal=mpm.Thermal(...), as all bodies that deform, or none may have it{why}"
+            f"thermal=mpm.Thermal(...), as all bodies that deform, or none may have it"
         )
     melting = material.thermal.melting if material.thermal is not None else None
     if melting is not None and melting.density is not None and not material._one_density:
