@@ -509,6 +509,12 @@ class Simulation(Core):
         """Bytes held: "particles", "grid", "views", "colliders"."""
     def _use_odd_backend(self) -> None:
         """For tests: runs a simulation without particles on the back end of csrc/mpm/odd_backend.h."""
+    def _new_team(self, processes: int, /) -> object:
+        """For tests: a team of threads (csrc/ranks/threads.h), one per process."""
+    def _join_team(self, team: object, process: int, /) -> None:
+        """For tests: lets later runs sweep the tasks of one process, while all others run, too."""
+    def _leave_team(self) -> None:
+        """For tests: lets later runs sweep all tasks again."""
 
 class SPH(Core):
     def __init__(self, **options: Any) -> None:

@@ -13,6 +13,7 @@
 #include "base/reduction.h"
 #include "mpm/kernels/kernels.h"
 #include "mpm/memory/binning.h"
+#include "mpm/memory/partition.h"
 
 /** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
 typedef enum mpm_pass_kind {
@@ -47,6 +48,9 @@ typedef struct mpm_backend mpm_backend;
 struct mpm_backend {
     mpm_device device; /* the first member */
 
+    /** What of the tasks and blocks of the present grid launches work on; NULL: all. */
+    const mpm_partition *partition;
+
     void (*free)(mpm_backend *backend);
 
     /** Begins a run, on the host's pool of threads. Errors: MPM_OUT_OF_MEMORY, and nothing has begun. */
@@ -55,7 +59,8 @@ struct mpm_backend {
     /** Ends a run, also one that has not begun. */
     void (*end)(mpm_backend *backend);
 
-    /** The operation on the particles of every task. `workspaces` of the sweep is left to the back end. */
+    /** The operation on the particles of every task, or of those of the partition. `workspaces` of the sweep is left to
+     *  the back end. */
     void (*sweep)(mpm_backend *backend, const mpm_sweep *sweep, mpm_operation operation,
                   const mpm_arguments *arguments);
 

@@ -61,25 +61,31 @@ struct sweep_call {
     mpm_sweep sweep;
     const mpm_arguments *arguments;
     mpm_sweep_task *task;
+    ptrdiff_t first;
 };
 
-static void sweep_item(void *context, ptrdiff_t task, int thread)
+static void sweep_item(void *context, ptrdiff_t item, int thread)
 {
     const struct sweep_call *call = context;
-    call->task(&call->sweep, call->arguments, task, thread);
+    call->task(&call->sweep, call->arguments, call->first + item, thread);
 }
 
 static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation operation, const mpm_arguments *arguments)
 {
     const struct cpu *cpu = (struct cpu *)backend;
-    struct sweep_call call = {*of, arguments, cpu->kernels->operation[operation][mpm_kernels_family(&of->scheme)]};
+    const mpm_partition *partition = backend->partition;
+    const ptrdiff_t first = partition ? (ptrdiff_t)partition->first_task : 0;
+    struct sweep_call call = {*of, arguments, cpu->kernels->operation[operation][mpm_kernels_family(&of->scheme)],
+                              first};
     call.sweep.workspaces = cpu->workspaces;
-    cpu->loop(cpu->pool, sweep_item, &call, (ptrdiff_t)of->grid->task_count);
+    const size_t end = partition ? partition->end_task : of->grid->task_count;
+    cpu->loop(cpu->pool, sweep_item, &call, (ptrdiff_t)end - first);
 }
 
 struct pass_call {
     const mpm_kernels *kernels;
     const mpm_pass *pass;
+    const uint8_t *reach; /* per block (mpm_reach); NULL: all are finished */
     ptrdiff_t count;
 };
 
@@ -122,6 +128,14 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     }
 }
 
+/* The first block of `join_blocks`. */
+static ptrdiff_t joined_block(const mpm_pass *pass, ptrdiff_t i)
+{
+    return pass->kind == MPM_PASS_GRID   ? pass->grid->places[i].first
+           : pass->kind == MPM_PASS_HEAT ? i
+                                         : pass->grid->images.blocks[i];
+}
+
 /* Place, or block, `i`: of those that wait for others. */
 static void join_blocks(const mpm_kernels *kernels, const mpm_pass *pass, ptrdiff_t i)
 {
@@ -143,7 +157,10 @@ static void blocks_item(void *context, ptrdiff_t item, int thread)
     const struct pass_call *call = context;
     const ptrdiff_t first = item * BLOCKS_PER_ITEM;
     for (ptrdiff_t b = first; b < first + BLOCKS_PER_ITEM && b < call->count; b++)
-        visit_block(call->kernels, call->pass, b);
+        if (!call->reach || call->reach[b] != MPM_BEYOND)
+            visit_block(call->kernels, call->pass, b);
+        else if (call->pass->kind == MPM_PASS_COUNT_CONSTRAINED)
+            call->pass->constrained->count[b] = 0;
 }
 
 static void joins_item(void *context, ptrdiff_t item, int thread)
@@ -152,12 +169,14 @@ static void joins_item(void *context, ptrdiff_t item, int thread)
     const struct pass_call *call = context;
     const ptrdiff_t first = item * BLOCKS_PER_ITEM;
     for (ptrdiff_t i = first; i < first + BLOCKS_PER_ITEM && i < call->count; i++)
-        join_blocks(call->kernels, call->pass, i);
+        if (!call->reach || call->reach[joined_block(call->pass, i)] == MPM_FINISHED)
+            join_blocks(call->kernels, call->pass, i);
 }
 
 static void visit(const struct cpu *cpu, const mpm_pass *of, mpm_pool_item item, size_t count)
 {
-    struct pass_call call = {cpu->kernels, of, (ptrdiff_t)count};
+    const mpm_partition *partition = cpu->backend.partition;
+    struct pass_call call = {cpu->kernels, of, partition ? partition->reach : NULL, (ptrdiff_t)count};
     cpu->loop(cpu->pool, item, &call, (call.count + BLOCKS_PER_ITEM - 1) / BLOCKS_PER_ITEM);
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/real.h"
 #include "contact/rules.h"
+#include "mpm/halo.h"
+#include "mpm/replicas.h"
 #include "mpm/sweeps.h"
 #include "run/march.h"
 
@@ -351,9 +353,11 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
         heat->coming.book.collider += book.collider;
         if (sweep(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, dt).out_of_range) {
             *reason = MPM_TEMPERATURE_LEFT_RANGE;
-            return note_out_of_range(simulation, step->dt);
+            mpm_replicas_share(simulation);
+            return mpm_halo_agree(simulation, note_out_of_range(simulation, step->dt));
         }
-        const mpm_status status = done < count ? mpm_march_poll(&simulation->run, step->goal) : MPM_OK;
+        const mpm_status status =
+            done < count ? mpm_halo_agree(simulation, mpm_march_poll(&simulation->run, step->goal)) : MPM_OK;
         if (status)
             return status;
     }
@@ -372,7 +376,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     heat->coming.pending = most > 0 && !due ? time : 0;
     if (!due && !heat->heats && !simulation->run.forcing.heat && !(heat->follows && !(most > 0)))
         return MPM_OK;
-    mpm_status status = reserve_kept(simulation);
+    mpm_status status = mpm_halo_agree(simulation, reserve_kept(simulation));
     if (status)
         return status;
     heat->coming.changes = true;

@@ -7,6 +7,7 @@
 
 #include "base/real.h"
 #include "mpm/describe.h"
+#include "mpm/halo.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
@@ -98,8 +99,9 @@ static struct sums reduce_sums(const mpm_simulation *simulation)
 {
     static const mpm_member members[] = {{0, 2, MPM_REDUCE_SUM}};
     struct sums sums = {0};
-    const mpm_reduction reduction = {simulation->solver.sums, simulation->grid.block_count, sizeof sums, members,
-                                     .member_count = 1};
+    const mpm_reduction reduction =
+        mpm_sweeps_of_blocks(simulation, (mpm_reduction){.parts = simulation->solver.sums, .stride = sizeof sums,
+                                                         .members = members, .member_count = 1});
     mpm_sweeps_reduce(simulation, &reduction, &sums);
     return sums;
 }
@@ -312,14 +314,16 @@ static mpm_status find_contacts(mpm_simulation *simulation, const struct contact
     mpm_constrained_nodes *constrained = &solver->constrained;
     visit_constrained(passes, MPM_PASS_COUNT_CONSTRAINED);
     const size_t room = share_room(simulation);
-    if (room > INT32_MAX)
-        return MPM_TOO_LARGE;
     void *nodes = constrained->nodes;
-    const bool fits =
-        fit(&simulation->backend->device, &nodes, &solver->constrained_capacity, room + 1, sizeof *constrained->nodes);
+    const mpm_status own = room > INT32_MAX ? MPM_TOO_LARGE
+                           : fit(&simulation->backend->device, &nodes, &solver->constrained_capacity, room + 1,
+                                 sizeof *constrained->nodes)
+                               ? MPM_OK
+                               : MPM_OUT_OF_MEMORY;
     constrained->nodes = nodes;
-    if (!fits)
-        return MPM_OUT_OF_MEMORY;
+    const mpm_status status = mpm_halo_agree(simulation, own);
+    if (status)
+        return status;
     visit_constrained(passes, MPM_PASS_FIND_CONSTRAINED);
     return MPM_OK;
 }

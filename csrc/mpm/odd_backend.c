@@ -120,6 +120,7 @@ static void begin_launch(struct odd *odd)
             forget(piece);
     }
     odd->running++;
+    odd->cpu->partition = odd->backend.partition;
 }
 
 static void end_launch(struct odd *odd)

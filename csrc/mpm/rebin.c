@@ -11,20 +11,39 @@
 #include <math.h>
 
 #include "mpm/describe.h"
+#include "mpm/halo.h"
 #include "mpm/periodic.h"
 #include "mpm/rigid.h"
+#include "mpm/replicas.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 #include "mpm/synchronize.h"
 
 static const double ROOM = 0.999; /* cells that a particle may move between binnings; the rest is for round-off */
 
+/* A binning on its way. */
+struct preparation {
+    mpm_simulation *simulation;
+    bool begun;
+};
+
+static mpm_status prepare(void *context, const mpm_grid *grid)
+{
+    struct preparation *preparation = context;
+    preparation->begun = true;
+    return mpm_sweeps_fit(preparation->simulation, grid);
+}
+
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
 {
     mpm_periodic_wrap wrap = {0};
-    mpm_status status = mpm_periodic_begin(simulation, placements, count, &wrap);
-    if (status)
+    mpm_replicas_share(simulation);
+    mpm_status status = mpm_halo_agree(simulation, mpm_periodic_begin(simulation, placements, count, &wrap));
+    if (status) {
+        mpm_periodic_end(simulation, &wrap, status);
         return status;
+    }
+    struct preparation preparation = {simulation, false};
     mpm_binning binning = {
         .allocator = &simulation->run.allocator,
         .locate = simulation->kernels->locate,
@@ -33,8 +52,8 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
         .layers = simulation->layer,
         .drop_massless = kind == MPM_BIN_WITHOUT_MASSLESS,
         .mid_step = kind == MPM_BIN_MID_STEP,
-        .prepare = mpm_sweeps_fit,
-        .context = simulation,
+        .prepare = prepare,
+        .context = &preparation,
         .fields = mpm_describe_fields(simulation),
     };
     for (int axis = 0; axis < simulation->settings.dim; axis++)
@@ -43,6 +62,8 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     const struct waiting *waiting = &simulation->waiting;
     const mpm_arrivals arrivals = {waiting->arrivals, waiting->arrival_count, waiting->cell};
     status = backend->bin(backend, &binning, &arrivals, &simulation->particles, &simulation->grid);
+    if (!preparation.begun) /* the others know nothing of it */
+        status = mpm_halo_agree(simulation, status);
     mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
         simulation->drift = 0;

@@ -6,6 +6,7 @@
  */
 #include "mpm/refresh.h"
 
+#include "mpm/halo.h"
 #include "mpm/heat.h"
 #include "mpm/rebin.h"
 #include "mpm/rigid.h"
@@ -28,7 +29,7 @@ static void find_volumes(mpm_simulation *simulation)
 mpm_status mpm_refresh_state(mpm_simulation *simulation)
 {
     const double start = mpm_clock_seconds();
-    mpm_status status = mpm_store_read_in(&simulation->store);
+    mpm_status status = mpm_halo_agree(simulation, mpm_store_read_in(&simulation->store));
     mpm_run_spend(&simulation->run, MPM_PHASE_VIEWS, start);
     if (!status && simulation->volumes_due && !(status = mpm_rebin_if_due(simulation)))
         find_volumes(simulation);

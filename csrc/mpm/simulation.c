@@ -9,10 +9,12 @@
 #include "mpm/arrivals.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/dispatch.h"
+#include "mpm/halo.h"
 #include "mpm/heat.h"
 #include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refresh.h"
+#include "mpm/replicas.h"
 #include "mpm/rigid.h"
 #include "mpm/snapshot.h"
 #include "mpm/state.h"
@@ -99,6 +101,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     if (!simulation)
         return;
     mpm_allocator allocator = simulation->run.allocator;
+    mpm_memory_free(&allocator, simulation->team);
     mpm_store_clear(&simulation->store);
     mpm_particles_clear(&simulation->particles);
     mpm_grid_clear(&simulation->grid, &simulation->backend->device);
@@ -356,8 +359,10 @@ static void end(mpm_simulation *simulation)
 /* Begins a call that takes no steps. */
 static mpm_status begin(mpm_simulation *simulation)
 {
-    mpm_status status = mpm_run_begin(&simulation->run, 1);
-    if (!status && (status = mpm_sweeps_begin(simulation)))
+    mpm_status status = mpm_halo_agree(simulation, mpm_run_begin(&simulation->run, 1));
+    if (!status)
+        status = mpm_sweeps_begin(simulation);
+    if (status)
         end(simulation);
     return status;
 }
@@ -367,7 +372,7 @@ static mpm_status begin_change(mpm_simulation *simulation)
 {
     mpm_arrivals_drop(simulation); /* of a call that was the last to come */
     mpm_status status = begin(simulation);
-    if (!status && (status = mpm_store_read_in(&simulation->store)))
+    if (!status && (status = mpm_halo_agree(simulation, mpm_store_read_in(&simulation->store))))
         end(simulation);
     return status;
 }
@@ -505,8 +510,9 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     mpm_particles *particles = &simulation->particles;
     int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
     void *saved = mpm_memory_new(allocator, (size_t)(particles->tiles * particles->lanes), particles->real_size);
-    mpm_status status = MPM_OUT_OF_MEMORY;
-    if (new_row && saved) {
+    const mpm_status found = new_row && saved ? MPM_OK : MPM_OUT_OF_MEMORY;
+    mpm_status status = mpm_halo_agree(simulation, found);
+    if (!status) {
         take_masses(particles, mask, saved, new_row);
         status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
@@ -564,6 +570,7 @@ static void finish(void *self, mpm_status status, bool moved)
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
     mpm_rigid_place(simulation);
+    mpm_replicas_share(simulation);
     /* The next dt is planned anew, not from the last refused attempt. */
     if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)
         simulation->run.natural_dt = simulation->approach = 0;
@@ -678,6 +685,11 @@ size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *ma
 
 /* ---- the method ------------------------------------------------------------------------------------------------- */
 
+static mpm_status agree(void *self, mpm_status status)
+{
+    return mpm_halo_agree(self, status);
+}
+
 static void free_simulation(void *self)
 {
     mpm_simulation_free(self);
@@ -702,6 +714,7 @@ static const mpm_method method = {
     .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
     .remove = remove_and_count,
     .totals = totals, .stable_dt = stable_dt, .snapshot = &mpm_snapshot_of_particles,
+    .agree = agree,
     .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,
     .attempt = mpm_step_attempt, .may_retry = mpm_step_may_retry, .report = mpm_step_report,
     .commit = mpm_step_commit, .record = mpm_totals_record, .finish = finish, .clean_up = clean_up,

@@ -5,7 +5,17 @@
 #pragma once
 #include "mpm/backend.h"
 #include "mpm/implicit.h"
+#include "mpm/memory/partition.h"
+#include "ranks/team.h"
 #include "rigid/impulses.h"
+
+/* What a process exchanges with its neighbours on the present grid; all 0 without a team. */
+struct halo {
+    mpm_partition partition;
+    unsigned scattered; /* fields whose copies have changed since the last exchange, one bit each */
+    mpm_message *messages; /* per neighbour */
+    void *out, *in;     /* room for all of them */
+};
 
 /* Scratch of a run, in memory of the device: what the tasks and blocks of the current grid report. */
 struct reports {
@@ -15,8 +25,10 @@ struct reports {
     mpm_collider_book *block_books, *task_books; /* per block or task, and collider */
     double (*hold_impulses)[3]; /* per block and load; NULL without loads */
     mpm_layer_book *pair_books; /* per pair of layers at a place */
+    int32_t *pair_counting; /* likewise, of the host: the process whose books count; NULL without a team */
     int32_t *pair_labels; /* likewise, of the host: its number among the pairs with columns, or -1; NULL without */
     mpm_heat_book *heat_books; /* per block; NULL without heat */
+    struct halo halo;
     mpm_collider_book *kept_books; /* per collider, of the host: what belongs to no block, for the whole run */
 };
 
@@ -106,6 +118,7 @@ struct mpm_simulation {
     const mpm_kernels *kernels; /* those that the host calls itself, on mapped memory */
     mpm_backend *backend;
     const mpm_integrator *integrator;
+    mpm_team *team; /* the processes that run the simulation together; NULL: one alone */
 
     mpm_boundary boundary;
     double approach; /* of the last step: largest sum of the speeds of a collider and of material near it [m/s] */

@@ -15,10 +15,12 @@
  */
 #include "mpm/step.h"
 
+#include "mpm/halo.h"
 #include "mpm/heat.h"
 #include "mpm/loading.h"
 #include "mpm/rebin.h"
 #include "mpm/refusal.h"
+#include "mpm/replicas.h"
 #include "mpm/rigid.h"
 #include "mpm/rigid_pose.h"
 #include "mpm/state.h"
@@ -34,9 +36,10 @@
 mpm_status mpm_step_begin(void *self)
 {
     mpm_status status = mpm_rebin_if_due(self);
-    if (!status)
-        status = mpm_implicit_reserve(self);
-    return status ? status : mpm_loading_reserve(self);
+    if (status)
+        return status;
+    status = mpm_implicit_reserve(self);
+    return mpm_halo_agree(self, status ? status : mpm_loading_reserve(self));
 }
 
 void mpm_step_plan(void *self, mpm_step *step)
@@ -113,7 +116,8 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
     *reason = MPM_NOT_CONVERGED;
     if (!status && (status = check(simulation, step->dt, reason)))
         return status;
-    return *reason == MPM_NO_REASON ? prepare_gather(simulation, step, reason) : MPM_OK;
+    status = *reason == MPM_NO_REASON ? prepare_gather(simulation, step, reason) : MPM_OK;
+    return status ? status : mpm_halo_status(simulation);
 }
 
 bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
@@ -126,6 +130,7 @@ mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
     mpm_rigid_place(simulation);
+    mpm_replicas_share(simulation);
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
     if (reason == MPM_TEMPERATURE_LEFT_RANGE) /* has been noted */
@@ -205,5 +210,5 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
     const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
         simulation->stage.scattered = false;
-    return status;
+    return status ? status : mpm_halo_status(simulation);
 }

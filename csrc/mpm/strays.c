@@ -7,6 +7,8 @@
 
 #include "base/real.h"
 #include "mpm/describe.h"
+#include "mpm/halo.h"
+#include "mpm/replicas.h"
 #include "mpm/state.h"
 
 /* The resident position of a particle [m]. */
@@ -118,7 +120,8 @@ mpm_status mpm_strays_find(mpm_simulation *simulation)
 {
     if (!simulation->run.suspect)
         return MPM_OK;
-    const mpm_status status = name_strays(simulation);
+    mpm_replicas_share(simulation);
+    const mpm_status status = mpm_halo_agree(simulation, name_strays(simulation));
     simulation->run.suspect = status != MPM_OK;
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mpm/describe.h"
+#include "mpm/halo.h"
 #include "mpm/state.h"
 
 static void free_reports(struct reports *reports, mpm_device *device)
@@ -21,7 +22,9 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->hold_impulses);
     mpm_device_free(device, reports->pair_books);
     mpm_device_free(device, reports->heat_books);
+    mpm_memory_free(&device->allocator, reports->pair_counting);
     mpm_memory_free(&device->allocator, reports->pair_labels);
+    mpm_halo_clear(&reports->halo, &device->allocator);
     mpm_collider_book *kept_books = reports->kept_books; /* of no grid */
     *reports = (struct reports){.kept_books = kept_books};
 }
@@ -29,20 +32,23 @@ static void free_reports(struct reports *reports, mpm_device *device)
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation)
 {
     mpm_backend *backend = simulation->backend;
-    const mpm_status status = backend->begin(backend, simulation->run.pool);
+    mpm_status status = backend->begin(backend, simulation->run.pool);
     simulation->reports.kept_books = mpm_memory_new(&simulation->run.allocator, simulation->boundary.count,
                                                     sizeof *simulation->reports.kept_books);
-    if (status || !simulation->reports.kept_books || mpm_sweeps_fit(simulation, &simulation->grid)) {
+    if (status || !simulation->reports.kept_books)
+        status = mpm_halo_agree(simulation, MPM_OUT_OF_MEMORY);
+    else
+        status = mpm_sweeps_fit(simulation, &simulation->grid);
+    if (status)
         mpm_sweeps_end(simulation);
-        return MPM_OUT_OF_MEMORY;
-    }
-    return MPM_OK;
+    return status;
 }
 
 void mpm_sweeps_end(mpm_simulation *simulation)
 {
     mpm_backend *backend = simulation->backend;
     backend->end(backend);
+    backend->partition = NULL;
     free_reports(&simulation->reports, &backend->device);
     mpm_memory_free(&simulation->run.allocator, simulation->reports.kept_books);
     simulation->reports.kept_books = NULL;
@@ -53,49 +59,80 @@ void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *re
     mpm_backend *backend = simulation->backend;
     mpm_accumulator accumulators[MPM_MOST_ACCUMULATORS];
     backend->reduce(backend, reduction, accumulators);
+    if (simulation->team)
+        mpm_team_reduce(simulation->team, reduction, accumulators);
     mpm_reduction_finish(reduction, accumulators, result);
+}
+
+/* Leaves the parts of own tasks. */
+static mpm_reduction of_tasks(const mpm_simulation *simulation, mpm_reduction reduction)
+{
+    const mpm_partition *partition = &simulation->reports.halo.partition;
+    reduction.count = simulation->grid.task_count;
+    if (simulation->team) {
+        reduction.parts = (const char *)reduction.parts + partition->first_task * reduction.stride;
+        reduction.count = partition->end_task - partition->first_task;
+    }
+    return reduction;
+}
+
+mpm_reduction mpm_sweeps_of_blocks(const mpm_simulation *simulation, mpm_reduction reduction)
+{
+    reduction.count = simulation->grid.block_count;
+    if (simulation->team) {
+        reduction.labels = simulation->reports.halo.partition.counting;
+        reduction.wanted = simulation->team->transport.own;
+    }
+    return reduction;
 }
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* The book of collider `k` over `parts` tasks or blocks; its speed alone, unless `all`. */
-static mpm_collider_book reduce_books(const mpm_simulation *simulation, const mpm_collider_book *books, size_t parts,
-                                      size_t k, bool all)
+/* The book of collider `k` over the tasks, or the blocks; its speed alone, unless `all`. */
+static mpm_collider_book reduce_books(const mpm_simulation *simulation, bool tasks, size_t k, bool all)
 {
 #define OF(name, rule) MPM_MEMBER(mpm_collider_book, name, MPM_REDUCE_##rule)
     static const mpm_member of_books[] = {OF(speed, MOST), OF(impulse, SUM), OF(torque, SUM)};
 #undef OF
+    const struct reports *reports = &simulation->reports;
     mpm_collider_book book = {0};
-    const mpm_reduction reduction = {books + k, parts, simulation->boundary.count * sizeof book, of_books,
-                                     .member_count = all ? COUNT_OF(of_books) : 1};
+    mpm_reduction reduction = {.stride = simulation->boundary.count * sizeof book, .members = of_books,
+                               .member_count = all ? COUNT_OF(of_books) : 1};
+    reduction.parts = (tasks ? reports->task_books : reports->block_books) + k;
+    reduction = tasks ? of_tasks(simulation, reduction) : mpm_sweeps_of_blocks(simulation, reduction);
     mpm_sweeps_reduce(simulation, &reduction, &book);
     return book;
 }
 
-/* Adds the books of `parts` tasks or blocks to `sums`, one book per collider in memory of the host. */
-static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums, const mpm_collider_book *books,
-                      size_t parts)
+/* Adds the books of all tasks, or blocks, to `sums`, one book per collider in memory of the host. */
+static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums, bool tasks)
 {
     for (size_t k = 0; k < simulation->boundary.count; k++) {
-        const mpm_collider_book book = reduce_books(simulation, books, parts, k, true);
+        const mpm_collider_book book = reduce_books(simulation, tasks, k, true);
         mpm_collider_add_books(&sums[k], &book, 1, 1);
     }
 }
 
-/* Labels every pair of layers at a place by its number among the pairs with columns, -1 without any. */
-static void label_pairs(const mpm_layers *pairs, const mpm_grid *grid, int32_t *label)
+/* Labels every pair of layers at a place by its number among the pairs with columns, -1 without any, or if another
+ * process counts it; and by the process that counts it. */
+static void label_pairs(const mpm_simulation *simulation, const mpm_grid *grid, const struct reports *reports)
 {
+    const mpm_layers *pairs = &simulation->layers;
+    const mpm_partition *partition = &reports->halo.partition;
     for (size_t p = 0; p < grid->place_count; p++) {
         const mpm_place *place = &grid->places[p];
         const mpm_node_block *blocks = &grid->blocks[place->first];
-        int32_t *at = &label[place->first_pair];
+        const int32_t counting = reports->pair_counting ? partition->counting[place->first] : partition->own;
+        int32_t pair = place->first_pair;
         for (int32_t i = 0; i < place->count; i++)
-            for (int32_t j = i + 1; j < place->count; j++) {
-                const mpm_layer_pair *pair = mpm_layers_find(pairs, blocks[i].layer, blocks[j].layer);
-                *at = -1;
-                for (size_t k = 0; pair && k < pairs->named_count; k++)
-                    *at = pair == &pairs->list[pairs->named[k]] ? (int32_t)k : *at;
-                at++;
+            for (int32_t j = i + 1; j < place->count; j++, pair++) {
+                const mpm_layer_pair *found = mpm_layers_find(pairs, blocks[i].layer, blocks[j].layer);
+                if (reports->pair_counting)
+                    reports->pair_counting[pair] = counting;
+                reports->pair_labels[pair] = -1;
+                for (size_t k = 0; found && counting == partition->own && k < pairs->named_count; k++)
+                    if (found == &pairs->list[pairs->named[k]])
+                        reports->pair_labels[pair] = (int32_t)k;
             }
     }
 }
@@ -121,24 +158,33 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
     if (contact) {
         fresh.pair_books = mpm_device_new(device, grid->pair_count + 1, sizeof *fresh.pair_books);
         fresh.pair_labels = mpm_memory_new(&device->allocator, grid->pair_count + 1, sizeof *fresh.pair_labels);
+        if (simulation->team)
+            fresh.pair_counting =
+                mpm_memory_new(&device->allocator, grid->pair_count + 1, sizeof *fresh.pair_counting);
     }
     const bool heat = simulation->settings.heat;
     if (heat)
         fresh.heat_books = mpm_device_new(device, blocks, sizeof *fresh.heat_books);
-    if (!fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
+    const bool lost = mpm_halo_fit(simulation, grid, &fresh.halo);
+    const bool failed =
+        lost || !fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
         (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
-        (contact && (!fresh.pair_books || !fresh.pair_labels)) || (heat && !fresh.heat_books)) {
+        (contact && (!fresh.pair_books || !fresh.pair_labels || (simulation->team && !fresh.pair_counting))) ||
+        (heat && !fresh.heat_books);
+    const mpm_status status = mpm_halo_agree(simulation, failed ? MPM_OUT_OF_MEMORY : MPM_OK);
+    if (status) {
         free_reports(&fresh, device);
-        return MPM_OUT_OF_MEMORY;
+        return status;
     }
     if (contact)
-        label_pairs(&simulation->layers, grid, fresh.pair_labels);
+        label_pairs(simulation, grid, &fresh);
     struct reports *old = &simulation->reports;
     if (old->block_books) /* in mid step, the grid pass has already filled them */
-        add_books(simulation, old->kept_books, old->block_books, simulation->grid.block_count);
+        add_books(simulation, old->kept_books, false);
     fresh.kept_books = old->kept_books;
     free_reports(old, device);
     *old = fresh;
+    simulation->backend->partition = simulation->team ? &old->halo.partition : NULL;
     return MPM_OK;
 }
 
@@ -157,6 +203,7 @@ static void sweep_over(mpm_simulation *simulation, const mpm_particles *particle
     }
     const double start = mpm_clock_seconds();
     backend->sweep(backend, &sweep, operation, &arguments);
+    mpm_halo_note(simulation, operation, &arguments);
     mpm_run_spend(&simulation->run, MPM_PHASE_SWEEPS, start);
 }
 
@@ -183,8 +230,9 @@ static const mpm_member of_heat[] = {OF(heat, SUM), OF(diffusivity, MOST), OF(ou
 static mpm_measure reduce_measures(const mpm_simulation *simulation, const mpm_member *members, int member_count)
 {
     mpm_measure measure = {.least_det = 1};
-    const mpm_reduction reduction = {simulation->reports.measures, simulation->grid.task_count, sizeof measure, members,
-                                     .member_count = member_count};
+    const mpm_reduction reduction =
+        of_tasks(simulation, (mpm_reduction){.parts = simulation->reports.measures, .stride = sizeof measure,
+                                             .members = members, .member_count = member_count});
     mpm_sweeps_reduce(simulation, &reduction, &measure);
     return measure;
 }
@@ -281,8 +329,10 @@ void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
     static const mpm_member of_impulse[] = {{0, 3, MPM_REDUCE_SUM}};
     mpm_loads *loads = &simulation->run.loads;
     for (size_t k = 0; k < loads->count; k++) {
-        const mpm_reduction reduction = {simulation->reports.hold_impulses + k, simulation->grid.block_count,
-                                         loads->count * sizeof *loads->impulse, of_impulse, .member_count = 1};
+        const mpm_reduction reduction = mpm_sweeps_of_blocks(
+            simulation, (mpm_reduction){.parts = simulation->reports.hold_impulses + k,
+                                        .stride = loads->count * sizeof *loads->impulse, .members = of_impulse,
+                                        .member_count = 1});
         mpm_sweeps_reduce(simulation, &reduction, loads->impulse[k]);
     }
 }
@@ -311,6 +361,7 @@ void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass)
 {
     mpm_backend *backend = simulation->backend;
     const double start = mpm_clock_seconds();
+    mpm_halo_exchange(simulation);
     backend->pass(backend, pass);
     mpm_run_spend(&simulation->run, MPM_PHASE_GRID, start);
 }
@@ -319,8 +370,9 @@ mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation)
 {
     static const mpm_member of_blocks[] = {MPM_MEMBER(mpm_heat_book, wall, MPM_REDUCE_SUM),
                                            MPM_MEMBER(mpm_heat_book, collider, MPM_REDUCE_SUM)};
-    const mpm_reduction reduction = {simulation->reports.heat_books, simulation->grid.block_count,
-                                     sizeof(mpm_heat_book), of_blocks, .member_count = COUNT_OF(of_blocks)};
+    const mpm_reduction reduction = mpm_sweeps_of_blocks(
+        simulation, (mpm_reduction){.parts = simulation->reports.heat_books, .stride = sizeof(mpm_heat_book),
+                                    .members = of_blocks, .member_count = COUNT_OF(of_blocks)});
     mpm_heat_book sum = {0};
     mpm_sweeps_reduce(simulation, &reduction, &sum);
     return sum;
@@ -364,7 +416,8 @@ static void sum_pairs(mpm_simulation *simulation)
     mpm_layers *pairs = &simulation->layers;
     mpm_layer_book book = {0};
     mpm_reduction reduction = {reports->pair_books, grid->shared_copy_count ? grid->pair_count : 0, sizeof book,
-                               of_pairs, .member_count = COUNT_OF(of_pairs)};
+                               of_pairs, .member_count = COUNT_OF(of_pairs), .labels = reports->pair_counting,
+                               .wanted = simulation->team ? simulation->team->transport.own : 0};
     mpm_sweeps_reduce(simulation, &reduction, &book);
     simulation->stage.friction_work = book.friction_work;
     simulation->stage.adhesion_work = book.adhesion_work;
@@ -408,8 +461,10 @@ mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation)
 #undef OF
     const double most = (double)INFINITY;
     mpm_block_report report = {.lowest = {most, most, most}, .highest = {-most, -most, -most}};
-    const mpm_reduction reduction = {simulation->reports.blocks, simulation->grid.block_count, sizeof report,
-                                     of_reports, .member_count = COUNT_OF(of_reports) - !simulation->damps};
+    const mpm_reduction reduction = mpm_sweeps_of_blocks(
+        simulation, (mpm_reduction){.parts = simulation->reports.blocks, .stride = sizeof report,
+                                    .members = of_reports,
+                                    .member_count = COUNT_OF(of_reports) - !simulation->damps});
     mpm_sweeps_reduce(simulation, &reduction, &report);
     for (int a = 0; a < 3; a++)
         report.impulse[a] += simulation->stage.wall_impulse[a];
@@ -483,8 +538,7 @@ const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double 
     const mpm_collider *fastest = simulation->boundary.colliders;
     *speed = 0;
     for (size_t k = 0; k < simulation->boundary.count; k++) {
-        const mpm_collider_book book =
-            reduce_books(simulation, simulation->reports.block_books, simulation->grid.block_count, k, false);
+        const mpm_collider_book book = reduce_books(simulation, false, k, false);
         if (book.speed > *speed) {
             *speed = book.speed;
             fastest = &simulation->boundary.colliders[k];
@@ -495,7 +549,7 @@ const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double 
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
 {
-    add_books(simulation, sums, simulation->reports.block_books, simulation->grid.block_count);
+    add_books(simulation, sums, false);
     mpm_collider_add_books(sums, simulation->reports.kept_books, 1, simulation->boundary.count);
-    add_books(simulation, sums, simulation->reports.task_books, simulation->grid.task_count);
+    add_books(simulation, sums, true);
 }

@@ -11,6 +11,8 @@ void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* reports for that grid; prepares a binning */
 /* Reduces what tasks or blocks report, as mpm_reduction_finish does. */
 void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *reduction, void *result);
+/* The reduction of what all blocks report, or those that the process counts; the rest of it is as it was. */
+mpm_reduction mpm_sweeps_of_blocks(const mpm_simulation *simulation, mpm_reduction reduction);
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
 void mpm_sweeps_moments(mpm_simulation *simulation); /* after P2G, where bodies may touch */
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */

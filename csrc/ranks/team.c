@@ -11,10 +11,11 @@ void mpm_team_note(mpm_team *team, mpm_status status)
         team->pending = status;
 }
 
-void mpm_team_forget(mpm_team *team)
+mpm_status mpm_team_take(mpm_team *team)
 {
-    team->pending = team->status = MPM_OK;
-    team->failing = 0;
+    const mpm_status status = team->status;
+    team->status = MPM_OK;
+    return status;
 }
 
 /* The worse status, then the lower process, has the larger word. */
@@ -25,8 +26,12 @@ static double word_of(const mpm_team *team)
 
 static void read_word(mpm_team *team, double word)
 {
-    team->status = (mpm_status)floor(word / MOST_PROCESSES);
-    team->failing = team->status ? MOST_PROCESSES - 1 - (int32_t)fmod(word, MOST_PROCESSES) : 0;
+    const mpm_status status = (mpm_status)floor(word / MOST_PROCESSES);
+    team->pending = MPM_OK; /* all know it */
+    if (status > team->status) {
+        team->status = status;
+        team->failing = MOST_PROCESSES - 1 - (int32_t)fmod(word, MOST_PROCESSES);
+    }
 }
 
 /* Integers and maxima on their way. */
@@ -82,8 +87,7 @@ static void send(mpm_team *team, struct packet *packet)
     const mpm_status status =
         transport->reduce(transport->context, packet->sums, packet->sum_count, packet->most, packet->most_count);
     if (status) { /* the others may know nothing of it */
-        mpm_team_note(team, status);
-        team->status = status;
+        team->pending = team->status = status;
         team->failing = transport->own;
     } else {
         read_word(team, packet->most[packet->most_count - 1]);
@@ -112,7 +116,7 @@ mpm_status mpm_team_agree(mpm_team *team, mpm_status status)
     packet.sum_count = packet.most_count = 0;
     mpm_team_note(team, status);
     send(team, &packet);
-    return team->status;
+    return mpm_team_take(team);
 }
 
 void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count)

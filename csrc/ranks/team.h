@@ -42,20 +42,20 @@ typedef struct mpm_transport {
 typedef struct mpm_team {
     mpm_transport transport;
     mpm_status pending; /* of the own process, which the others do not know yet */
-    mpm_status status;  /* the worst of all, as of the last reduction */
+    mpm_status status;  /* the worst that reductions have told since mpm_team_take */
     int32_t failing;    /* the lowest process with that status */
 } mpm_team;
 
 /** Notes an error of the own process, unless it has failed already. */
 void mpm_team_note(mpm_team *team, mpm_status status);
 
-/** Forgets all errors, on every process. */
-void mpm_team_forget(mpm_team *team);
+/** The status of the team as of the last reduction, which every process gets; it is OK again. */
+mpm_status mpm_team_take(mpm_team *team);
 
 /** Adds to `accumulators` those of all other processes. A status that is not MPM_OK makes them meaningless. */
 void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumulator *accumulators);
 
-/** Notes `status` and returns that of the team: a reduction of nothing else. */
+/** Notes `status` and takes that of the team: a reduction of nothing else. */
 mpm_status mpm_team_agree(mpm_team *team, mpm_status status);
 
 void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count);

@@ -99,9 +99,12 @@ static mpm_status attempt(mpm_run *run, mpm_step *step)
     }
 }
 
-static mpm_status take_step(mpm_run *run, mpm_step *step)
+/* `status`: of the poll after the step before. */
+static mpm_status take_step(mpm_run *run, mpm_step *step, mpm_status status)
 {
-    mpm_status status = mpm_history_reserve(&run->history, &run->allocator);
+    if (!status)
+        status = mpm_history_reserve(&run->history, &run->allocator);
+    status = mpm_run_agree(run, status);
     if (!status && run->method->begin)
         status = run->method->begin(run->self);
     if (status)
@@ -132,8 +135,8 @@ mpm_status mpm_march_poll(mpm_run *run, const mpm_goal *goal)
 mpm_status mpm_march_towards(mpm_run *run, const mpm_goal *goal)
 {
     mpm_step step = {.goal = goal};
-    mpm_status status = take_step(run, &step);
-    while (!status && !step.last && !(status = mpm_march_poll(run, goal)))
-        status = take_step(run, &step);
+    mpm_status status = take_step(run, &step, MPM_OK);
+    while (!status && !step.last)
+        status = take_step(run, &step, mpm_march_poll(run, goal));
     return status;
 }

@@ -37,7 +37,7 @@ static mpm_status march(mpm_run *run, const mpm_goal *goal)
 {
     const bool begins = run->steps == 0 && run->history.count == 0 && run->history.every > 0;
     if (begins) {
-        const mpm_status status = mpm_history_reserve(&run->history, &run->allocator);
+        const mpm_status status = mpm_run_agree(run, mpm_history_reserve(&run->history, &run->allocator));
         if (status)
             return status;
         run->method->record(run->self);
@@ -59,8 +59,10 @@ mpm_status mpm_run_advance(mpm_run *run, int64_t steps, double end, double pause
     const mpm_goal goal = {last_step, end, pause, poll, context};
     mpm_status status = MPM_OK;
     if (run->suspect || !is_over(run, &goal)) {
-        if ((status = mpm_run_begin(run, run->threads)))
+        if ((status = mpm_run_agree(run, mpm_run_begin(run, run->threads)))) {
+            mpm_run_end(run);
             return status;
+        }
         mpm_march_begin_polls(run);
         if (!(status = run->method->refresh(run->self)) && !is_over(run, &goal))
             status = march(run, &goal);

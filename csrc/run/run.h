@@ -64,6 +64,8 @@ typedef struct mpm_method {
     size_t lengths;
 
     /* A run. The frame of its steps is run/march.c. */
+    /** The status of all processes that run this together, after each has told its own. NULL: the process is alone. */
+    mpm_status (*agree)(void *self, mpm_status status);
     /** Brings the state up to date and reports what is wrong with it. Called before the steps, with threads. */
     mpm_status (*refresh)(void *self);
     /** Does all that may fail before a step and does not depend on its size. NULL: nothing. */
@@ -186,6 +188,12 @@ static inline mpm_status mpm_run_totals(mpm_run *run, mpm_totals *totals)
 static inline mpm_status mpm_run_stable_dt(mpm_run *run, mpm_stable_dt *bound)
 {
     return run->method->stable_dt(run->self, bound);
+}
+
+/** What the processes make of the own status: see mpm_method. */
+static inline mpm_status mpm_run_agree(mpm_run *run, mpm_status status)
+{
+    return run->method->agree ? run->method->agree(run->self, status) : status;
 }
 
 /** Adds the time since `start` to a phase. */

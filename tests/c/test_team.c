@@ -102,9 +102,11 @@ static void *run(void *argument)
     mpm_team_note(&team, self->own == 1 ? MPM_TOO_LARGE : self->own == 0 ? MPM_OUT_OF_MEMORY : MPM_OK);
     mpm_team_note(&team, MPM_OUT_OF_MEMORY); /* too late for the first two */
     reduce(&team, self->parts, 1);
+    reduce(&team, self->parts, 1); /* it stays until somebody takes it */
     if (self->processes > 1)
         assert(team.status == MPM_TOO_LARGE && team.failing == 1);
-    mpm_team_forget(&team);
+    assert(self->processes == 1 || mpm_team_take(&team) == MPM_TOO_LARGE);
+    mpm_team_take(&team);
     assert(mpm_team_agree(&team, MPM_OK) == MPM_OK);
     assert(mpm_team_agree(&team, self->own == 0 ? MPM_UNSTABLE : MPM_OK) == MPM_UNSTABLE && team.failing == 0);
     if (self->own == 0)

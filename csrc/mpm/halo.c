@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/halo.h"
+
+#include <string.h>
+
+static size_t block_bytes(const mpm_simulation *simulation)
+{
+    return MPM_BLOCK_NODES * 4 * simulation->settings.real_size;
+}
+
+/* The fields with private copies of their own. */
+static bool has_copies(const mpm_grid *grid, int field)
+{
+    return grid->copies[field] && (int)mpm_grid_rows[field].copies == field;
+}
+
+mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, struct halo *halo)
+{
+    const mpm_team *team = simulation->team;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    mpm_symmetry symmetry[3] = {{0}};
+    *halo = (struct halo){0};
+    if (!team)
+        return MPM_OK;
+    for (int axis = 0; axis < simulation->settings.dim; axis++) {
+        symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
+        symmetry[axis].cells = simulation->settings.cells[axis];
+    }
+    const bool reflects = simulation->settings.heat || grid->field[MPM_GRID_FILL];
+    if (mpm_partition_find(&halo->partition, allocator, grid, symmetry, simulation->settings.dim, reflects,
+                           team->transport.processes, team->transport.own))
+        return MPM_OUT_OF_MEMORY;
+    size_t fields = 0;
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++)
+        fields += has_copies(grid, f);
+    const size_t bytes = fields * block_bytes(simulation);
+    halo->out = mpm_memory_new_unset(allocator, halo->partition.out_count + 1, bytes);
+    halo->in = mpm_memory_new_unset(allocator, halo->partition.in_count + 1, bytes);
+    halo->messages = mpm_memory_new(allocator, halo->partition.neighbour_count + 1, sizeof *halo->messages);
+    if (halo->out && halo->in && halo->messages)
+        return MPM_OK;
+    mpm_halo_clear(halo, allocator);
+    return MPM_OUT_OF_MEMORY;
+}
+
+void mpm_halo_clear(struct halo *halo, const mpm_allocator *allocator)
+{
+    mpm_partition_clear(&halo->partition, allocator);
+    mpm_memory_free(allocator, halo->messages);
+    mpm_memory_free(allocator, halo->out);
+    mpm_memory_free(allocator, halo->in);
+    *halo = (struct halo){0};
+}
+
+/* The fields in whose copies an operation leaves anything, one bit each. */
+static unsigned scattered_by(mpm_operation operation, const mpm_arguments *arguments)
+{
+    const unsigned momentum = 1u << MPM_GRID_VELOCITY, impulse = 1u << MPM_GRID_IMPULSE;
+    switch (operation) {
+    case MPM_P2G:
+    case MPM_G2P2G:
+    case MPM_BODY_FORCE:
+        return momentum | impulse;
+    case MPM_MOMENTS:
+        return MPM_GRID_AT_SHARED;
+    case MPM_FILTER:
+    case MPM_AVERAGE:
+    case MPM_VOLUME:
+    case MPM_LINEARIZE:
+    case MPM_TANGENT:
+    case MPM_RESIDUAL:
+    case MPM_PRODUCT:
+    case MPM_SHARE:
+        return momentum;
+    case MPM_HEAT:
+        return arguments->heat.sweep == MPM_HEAT_BEGIN || arguments->heat.sweep == MPM_HEAT_AREAS ||
+                       arguments->heat.sweep == MPM_HEAT_FLOW || arguments->heat.sweep == MPM_HEAT_ON
+                   ? momentum : 0;
+    default:
+        return 0;
+    }
+}
+
+void mpm_halo_note(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments)
+{
+    if (simulation->team)
+        simulation->reports.halo.scattered |= scattered_by(operation, arguments);
+}
+
+/* Where a copy is among those of a field; -1: it has none there. */
+static ptrdiff_t place_of(const mpm_grid *grid, int field, int32_t copy)
+{
+    return MPM_GRID_AT_SHARED >> field & 1 ? grid->shared_copy[copy] : copy;
+}
+
+/* Copies blocks of all fields that have been scattered to a message, or back. Returns the bytes. */
+static size_t move(mpm_simulation *simulation, const int32_t *copies, size_t count, char *message, bool back)
+{
+    const mpm_grid *grid = &simulation->grid;
+    mpm_device *device = &simulation->backend->device;
+    const size_t bytes = block_bytes(simulation);
+    size_t at = 0;
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
+        if (!(simulation->reports.halo.scattered >> f & 1) || !has_copies(grid, f) || !count)
+            continue;
+        char *blocks = mpm_device_map(device, grid->copies[f], back ? MPM_WRITE : MPM_READ);
+        for (size_t i = 0; i < count; i++) {
+            const ptrdiff_t place = place_of(grid, f, copies[i]);
+            if (place < 0)
+                continue;
+            char *block = blocks + (size_t)place * bytes;
+            memcpy(back ? block : message + at, back ? message + at : block, bytes);
+            at += bytes;
+        }
+        mpm_device_unmap(device, grid->copies[f]);
+    }
+    return at;
+}
+
+/* The bytes of `count` copies. */
+static size_t size_of(const mpm_simulation *simulation, const int32_t *copies, size_t count)
+{
+    const mpm_grid *grid = &simulation->grid;
+    size_t blocks = 0;
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++)
+        for (size_t i = 0; i < count && simulation->reports.halo.scattered >> f & 1 && has_copies(grid, f); i++)
+            blocks += place_of(grid, f, copies[i]) >= 0;
+    return blocks * block_bytes(simulation);
+}
+
+void mpm_halo_exchange(mpm_simulation *simulation)
+{
+    struct halo *halo = &simulation->reports.halo;
+    const mpm_partition *partition = &halo->partition;
+    char *out = halo->out, *in = halo->in;
+    if (!simulation->team || !halo->scattered)
+        return;
+    for (size_t n = 0; n < partition->neighbour_count; n++) {
+        const mpm_neighbour *one = &partition->neighbours[n];
+        mpm_message *message = &halo->messages[n];
+        *message = (mpm_message){.process = one->process, .out = out, .in = in};
+        message->out_bytes = move(simulation, partition->out + one->first_out, one->out_count, out, false);
+        message->in_bytes = size_of(simulation, partition->in + one->first_in, one->in_count);
+        out += message->out_bytes;
+        in += message->in_bytes;
+    }
+    mpm_team_exchange(simulation->team, halo->messages, partition->neighbour_count);
+    for (size_t n = 0; n < partition->neighbour_count; n++) {
+        const mpm_neighbour *one = &partition->neighbours[n];
+        move(simulation, partition->in + one->first_in, one->in_count, halo->messages[n].in, true);
+    }
+    halo->scattered = 0;
+}
+
+mpm_status mpm_halo_agree(mpm_simulation *simulation, mpm_status status)
+{
+    return simulation->team ? mpm_team_agree(simulation->team, status) : status;
+}
+
+mpm_status mpm_halo_status(mpm_simulation *simulation)
+{
+    return simulation->team ? mpm_team_take(simulation->team) : MPM_OK;
+}

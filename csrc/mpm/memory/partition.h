@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of a grid one of several processes works on: a consecutive range of the tasks, the blocks that their groups
+ * touch, and the private copies that it sends to and receives from others. A process that touches a block gets all its
+ * copies, in the places that the tasks of other processes own, and adds them itself.
+ */
+#pragma once
+#include "mpm/memory/grid.h"
+
+/** What a process does with a block. */
+typedef enum mpm_reach {
+    MPM_BEYOND, /* nothing: its nodes hold anything */
+    MPM_SUMMED, /* adds its copies, because a block that it finishes has images there */
+    MPM_FINISHED
+} mpm_reach;
+
+/** What goes to a process and what comes from it: ranges of `out` and `in`, ascending in block and task. */
+typedef struct mpm_neighbour {
+    int32_t process;
+    size_t first_out, out_count, first_in, in_count;
+} mpm_neighbour;
+
+typedef struct mpm_partition {
+    int32_t processes, own;
+    size_t first_task, end_task;
+    uint8_t *reach;       /* per block: mpm_reach */
+    int32_t *counting;    /* per block: the process whose reports count, the lowest one that finishes the block */
+    mpm_neighbour *neighbours; /* ascending in the process */
+    size_t neighbour_count;
+    int32_t *out, *in;    /* indices of copies */
+    size_t out_count, in_count;
+} mpm_partition;
+
+/** The first task of a process; that of process `processes` is the number of tasks. */
+size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process);
+
+/** Shares the tasks of `grid` among `processes`, and finds the part of process `own`. `reflects`: passes read nodes
+ *  across any wall, too. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing is left allocated. */
+mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
+                              const mpm_symmetry symmetry[3], int dim, bool reflects, int32_t processes, int32_t own);
+
+void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocator);
