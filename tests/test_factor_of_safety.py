@@ -62,9 +62,17 @@ def test_a_vertical_cut(varies):
     assert moved[:, 0].max() > 3.0  # it leans out
 
 
+def test_a_simulation_is_as_good_as_its_maker():
+    built = cut(20e3 * 2 / 3.78)
+    before = built.state_hash()
+    options = {"between": (0.6, 2.0), "tolerance": 0.5, "duration": 2.0}
+    found, again = (mpm.factor_of_safety(one, **options) for one in (built, lambda: cut(20e3 * 2 / 3.78)))
+    assert found.trials == again.trials and built.state_hash() == before
+
+
 def test_what_has_no_factor():
     for build, options, kind, text in (
-        (None, {}, TypeError, "build = None: must be a callable"),
+        (None, {}, TypeError, "build = None: must be an mpm.Simulation or a callable"),
         (lambda: 3, {}, TypeError, "what build() returned = 3"),
         (lambda: cut(1e4), {"between": (2, 1)}, ValueError, "between = (2, 1): must ascend"),
         (lambda: cut(1e4), {"between": (0, 1)}, ValueError, "between = (0, 1): must ascend"),

@@ -632,7 +632,7 @@ TARGETS = {
         {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]], "source": NUMBER,
          "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
     "factor_of_safety": (lambda c, **k: mpm.factor_of_safety(**{"build": unsafe, **k}), {},
-                         {"build": [None, 1, "f", unsafe()],
+                         {"build": [None, 1, "f"],
                           "between": [*VECTOR, (0, 1), (-1, 1), (2, 1), (1, 1)],
                           "tolerance": [*NUMBER, 0, 1], "duration": [v for v in POSITIVE if v is not None]}),
     "fragments": (lambda c, **k: mpm.fragments(**{"sim": c.sim, **k}), {},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -54,9 +55,15 @@ class Safety(NamedTuple):
     """The failing ground at the end of its trial; its displacement and strain show where it fails."""
 
 
+def _is_simulation(value: object) -> TypeGuard[Simulation]:
+    return not isinstance(value, type) and all(
+        hasattr(value, name) for name in ("particles", "set", "materials")
+    )
+
+
 @_check.options
 def factor_of_safety(
-    build: Callable[[], Simulation],
+    build: Callable[[], Simulation] | Simulation,
     *,
     between: tuple[float, float] = (0.5, 3.0),
     tolerance: float = 0.01,
@@ -72,8 +79,9 @@ def factor_of_safety(
 
     Parameters
     ----------
-    build : callable
-        ``build()`` returns an `mpm.Simulation` with the full strength. `Scene.lithostatic` is a good beginning, and
+    build : callable or Simulation
+        ``build()`` returns an `mpm.Simulation` with the full strength; or such a simulation, for example a stage of a
+        construction, which does not change. `Scene.lithostatic` is a good beginning, and
         ``local_damping=0.7`` soon brings the ground to rest.
     between : (float, float), optional
         The interval of the factor, > 0: the ground must be stable at its beginning and fail at its end.
@@ -98,14 +106,19 @@ def factor_of_safety(
     ----------
     D. V. Griffiths, P. A. Lane, Slope stability analysis by finite elements, Géotechnique 49 (1999) 387-403.
     """
-    if not callable(build):
-        raise _check.wrong_type("build", build, "a callable that returns an mpm.Simulation")
+    start: Callable[[], Simulation]
+    if _is_simulation(build):
+        start = partial(copy.copy, build)
+    elif callable(build):
+        start = build
+    else:
+        raise _check.wrong_type("build", build, "an mpm.Simulation or a callable that returns one")
     low, high = _check.array("between", between, (2,)).tolist()
     if not 0 < low < high:
         raise ValueError(f"between = ({low:g}, {high:g}): must ascend and be > 0")
     goal = _check.number("tolerance", tolerance, low=1e-4, high=0.5)
-    sim = build()
-    if not (hasattr(sim, "particles") and hasattr(sim, "set") and hasattr(sim, "materials")):
+    sim = start()
+    if not _is_simulation(sim):
         raise _check.wrong_type("what build() returned", sim, "an mpm.Simulation")
     for material in sim.materials:
         if isinstance(getattr(material, "hardening", None), Strength):
