@@ -172,7 +172,8 @@ class Picture {
     // As in the style: the picture takes the width, and 70 % of the height of the window at most.
     const before = `${this.across} ${this.down}`;
     [this.across, this.down] = fields(this.runs.length, one, this.canvas.clientWidth || 1, 0.7 * window.innerHeight);
-    this.canvas.style.aspectRatio = Math.min(3.2, Math.max(1, (one * this.across) / this.down));
+    const least = this.down > 1 ? 0.4 : 1; // runs below one another may need a high canvas
+    this.canvas.style.aspectRatio = Math.min(3.2, Math.max(least, (one * this.across) / this.down));
     if (before !== `${this.across} ${this.down}`) this.onFit();
   }
 
