@@ -302,6 +302,14 @@ def test_values_of_a_parameter_side_by_side(opened):  # noqa: F811
     names = page.viewer.locator(".mpm-runs span")
     page.until(lambda: names.count() == 3, "three runs are shown")
     assert names.all_text_contents() == ["E = 10000 Pa", "E = 100000 Pa", "E = 1e+06 Pa"]
+    for width, least, most in ((500, 1.4, 2.5), (1600, 0.3, 0.6)):  # below one another, beside one another
+        page.page.set_viewport_size({"width": width, "height": 1000})
+
+        def shape():
+            box = page.viewer.locator(".mpm-picture").bounding_box()
+            return box["height"] / box["width"]
+
+        page.until(lambda least=least, most=most, of=shape: least < of() < most, f"runs fill {width} pixels")
     page.viewer.get_by_role("button", name="Play").click()
     page.until(lambda: page.session._compared.runs[0].time > 0.25, "they play")
     page.viewer.get_by_role("button", name="Pause").click()

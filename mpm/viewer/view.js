@@ -465,7 +465,10 @@ function render({ model, el }) {
     actions[action[0]](action[1]);
   });
 
-  const sizes = new ResizeObserver(redraw);
+  const sizes = new ResizeObserver(() => {
+    if (state) picture.fit();
+    redraw();
+  });
   sizes.observe(root);
   // No event says that a notebook has another theme.
   const theme = setInterval(() => { if (getComputedStyle(stage).backgroundColor !== drawnOn) redraw(); }, 500);
