@@ -30,7 +30,6 @@ static void tally_begin(struct tally *tally)
 struct motion {
     wide velocity[DIM];
     matrix gradient;
-    wide fill; /* how full the grid is there (fill.c); 0: nothing needs it */
 };
 
 /* I + s grad v */
@@ -89,29 +88,29 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
-/* Draws J of a fluid to the volume that its particles take on the grid (fill.c). Its rate is that of the shear: what is
- * at rest, moves, turns or swells as a whole keeps J. `J`: before the step, when the particles were at the places
- * that the grid has seen. */
-INLINE void correct_density(const mpm_sweep *sweep, const struct constants *k, struct tile *tile,
-                            const struct motion *motion, wide J)
+/* J of a fluid, drawn to the volume that its particles take on the grid (fill.c). Its rate is that of the shear: what
+ * is at rest, moves, turns or swells as a whole keeps J. `J`: before the step, when the particles were at the places
+ * that the grid has seen; `new_J`: after it. `fill`: how full the grid is there. Tile and motion stay in registers
+ * because no address of them is taken. */
+INLINE wide correct_density(const mpm_sweep *sweep, const struct constants *k, matrix gradient, wide mass, wide fill,
+                            wide J, wide new_J)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);
-    const wide fill = motion->fill, ratio = J * fill;
+    const wide ratio = J * fill;
     const wide torn = wide_max(fill, one); /* spray, or a crack: it may only be denser than at rest */
     const wide excess = wide_select(wide_less(one, J), torn, ratio) - one, size = wide_abs(excess);
     const wide counted = wide_min(wide_max(size - wide_set((real)FILL_DEAD_BAND), zero), wide_set((real)FILL_MOST));
-    const wide mean = wide_set((real)(2.0 / DIM)) * matrix_trace(motion->gradient);
+    const wide mean = wide_set((real)(2.0 / DIM)) * matrix_trace(gradient);
     wide shear2 = zero; /* 2 D:D */
     UNROLL for (int a = 0; a < DIM; a++)
         UNROLL for (int b = 0; b < DIM; b++) {
-            const wide sum = motion->gradient.m[a][b] + motion->gradient.m[b][a] - (a == b ? mean : zero);
+            const wide sum = gradient.m[a][b] + gradient.m[b][a] - (a == b ? mean : zero);
             shear2 = wide_fma(half * sum, sum, shear2);
         }
     const wide rate = wide_set((real)sweep->scheme.density_correction) * k->gather_dt * wide_sqrt(shear2);
     const wide share = wide_min(rate, wide_set((real)FILL_STEP)) * counted;
-    const mask alive = wide_less(zero, tile->mass);
     const wide gained = wide_select(wide_less(zero, excess), -share, share);
-    tile->state.J = wide_select(alive, wide_fma(gained, tile->state.J, tile->state.J), tile->state.J);
+    return wide_select(wide_less(zero, mass), wide_fma(gained, new_J, new_J), new_J);
 }
 
 /* A user's return map also changes padding, such as its age. Padding must stay in the state at rest, where the law

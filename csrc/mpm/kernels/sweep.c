@@ -15,15 +15,15 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
     velocities_read(&work->velocities, group, fills ? sweep->fill : sweep->grid->field[MPM_GRID_VELOCITY], fills);
 }
 
-/* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. */
+/* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. `fill`: receives how full
+ * the grid is there, or NULL. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const int law, const bool fills)
+                            struct tile *tile, const int law, wide *fill)
 {
     (void)sweep;
     struct motion motion;
     wide moment[DIM][DIM], d[DIM];
-    motion.fill = wide_set(0);
-    stencil_gather(&work->velocities, tile->x, tile->v, moment, d, law_keeps_J(law) && fills ? &motion.fill : NULL);
+    stencil_gather(&work->velocities, tile->x, tile->v, moment, d, law_keeps_J(law) ? fill : NULL);
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, tile->mass);
     UNROLL for (int b = 0; b < DIM; b++) {

@@ -126,9 +126,10 @@ NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, con
     motion->gradient = matrix_select(alive, f_bar_gradient(motion->gradient, k->gather_dt, mean), motion->gradient);
 }
 
-/* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h. */
+/* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h.
+ * `fill`: receives how full the grid is there, or NULL. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
-                            struct tile *tile, const int law, const bool fills)
+                            struct tile *tile, const int law, wide *fill)
 {
     const mpm_scheme *scheme = &sweep->scheme;
     const bool affine = mpm_scheme_is_affine(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
@@ -177,10 +178,9 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
         if (mpm_scheme_moves_apart(scheme))
             motion.velocity[b] = wide_select(parts, v, motion.velocity[b]);
     }
-    motion.fill = zero;
-    if (fills) {
+    if (fill) {
         stencil_gather(s, work->fill + ARENA_SLACK, NULL, scheme->degree, 0);
-        motion.fill = stencil_sum(s, 0, 3);
+        *fill = stencil_sum(s, 0, 3);
     }
     if (sweep->volume_change)
         average_volume(sweep, work, k, tile, &motion);

@@ -25,17 +25,19 @@ enum pieces {
     G2P2G = G2P | P2G
 };
 
-/* `inlines`: FAST laws are inlined. `dissipates`: the books of dissipation are kept. */
+/* `inlines`: FAST laws are inlined. `dissipates`: the books of dissipation are kept. `corrects`: so are densities
+ * (fill.c). */
 INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group,
                         ptrdiff_t task, struct workspace *work, mpm_measure *result, struct durations dt,
-                        const int law, const bool inlines, const unsigned pieces, const bool dissipates)
+                        const int law, const bool inlines, const unsigned pieces, const bool dissipates,
+                        const bool corrects)
 {
     const mpm_material *material = &sweep->materials[group->material];
     const int own = law == MPM_VARYING ? material->law : law;
     const bool keeps_J = law_keeps_J(own), inelastic = mpm_laws_inelastic(own);
     const int history = law_history(law, material);
     const bool gathers = pieces & GATHER, scatters = pieces & SCATTER, advances = pieces & ADVANCE;
-    const bool fills = advances && keeps_J && sweep->fill;
+    const bool fills = advances && keeps_J && corrects;
     const bool recomputes = !ANY_SCHEME || mpm_scheme_recomputes_velocity(&sweep->scheme);
     const bool defers = recomputes && (pieces & GATHER) && (pieces & SCATTER); /* as mpm_synchronize_defer expects */
     const mpm_f_update f_update = ANY_SCHEME ? sweep->scheme.f_update : MPM_F_LINEAR;
@@ -61,11 +63,12 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         struct tile tile;
         struct motion motion;
+        wide fill;
         tile_load(&tile, sweep->particles, group->first_tile + t, keeps_J, !(gathers && recomputes));
         tile_prefetch(sweep->particles, group->first_tile + t + 1, keeps_J, defers);
         tile_load_history(&tile, sweep->particles, group->first_tile + t, material, history);
         if (gathers)
-            motion = gather(sweep, work, &k, &tile, own, fills);
+            motion = gather(sweep, work, &k, &tile, own, fills ? &fill : NULL);
         if (pieces & FORESEE) {
             note_advection(&tally, &motion);
             tally.least_det = wide_min(least_factor(&k, motion.gradient, keeps_J, f_update), tally.least_det);
@@ -95,7 +98,7 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
             const wide J = tile.state.J;
             advance(&k, &tile, &motion, keeps_J, f_update);
             if (fills)
-                correct_density(sweep, &k, &tile, &motion, J);
+                tile.state.J = correct_density(sweep, &k, motion.gradient, tile.mass, fill, J, tile.state.J);
         }
         struct law_state trial;
         if (advances && __builtin_expect(dissipates, 0))
@@ -142,10 +145,11 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
 typedef void group_body(const mpm_sweep *, const mpm_arguments *, const mpm_group *, ptrdiff_t task,
                         struct workspace *, mpm_measure *, struct durations, int law);
 
-/* `fast`: for each law, a body for this law alone, or NULL. */
+/* For each law, a body for this law alone, or NULL; in the second row those that also correct the density. */
+typedef group_body *const fast_bodies[2][MPM_VARYING + 1];
+
 INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_arguments *arguments, ptrdiff_t task,
-                       struct workspace *work, const unsigned pieces, group_body *const fast[],
-                       group_body *const any_law)
+                       struct workspace *work, const unsigned pieces, fast_bodies fast, group_body *const any_law)
 {
     const mpm_grid *grid = sweep->grid;
     const mpm_block_report *blocks = pieces & FORESEE ? arguments->dry_run.blocks : NULL;
@@ -169,17 +173,18 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
         if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
             continue;
         const bool keeps_books = (pieces & MEASURE) && sweep->materials[group->material].dissipates;
-        group_body *const body = fast[law] && !keeps_books ? fast[law] : any_law;
+        const bool corrects = pieces & ADVANCE && sweep->fill && law_keeps_J(sweep->materials[group->material].law);
+        group_body *const own = fast[corrects][law], *const body = own && !keeps_books ? own : any_law;
         body(sweep, arguments, group, task, work, result, dt, law);
     }
 }
 
-#define BODY(name, law, inlines, pieces, dissipates) \
+#define BODY(name, law, inlines, pieces, dissipates, corrects) \
     NOINLINE void name(const mpm_sweep *sweep, const mpm_arguments *arguments, const mpm_group *group, ptrdiff_t task, \
                        struct workspace *work, mpm_measure *result, struct durations dt, int run_time_law) \
     { \
         (void)run_time_law; \
-        sweep_group(sweep, arguments, group, task, work, result, dt, law, inlines, pieces, dissipates); \
+        sweep_group(sweep, arguments, group, task, work, result, dt, law, inlines, pieces, dissipates, corrects); \
     }
 
 /* The standard scheme has a body for each FAST law in each operation of which a step consists. Each is a function of
@@ -190,7 +195,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
 #else
 #define STANDARD_LAWS MPM_LAWS
 #endif
-#define FAST_BODY(name, law, pieces) BODY(name, law, true, pieces, false)
+#define FAST_BODY(name, law, pieces) BODY(name, law, true, pieces, false, false)
 #define FAST_ENTRY(name, law) [law] = name,
 #define GENERAL_BODY(name, law, pieces)
 #define GENERAL_ENTRY(name, law)
@@ -204,22 +209,33 @@ STANDARD_LAWS(P2G_BODY)
 STANDARD_LAWS(G2P_BODY)
 STANDARD_LAWS(G2P2G_BODY)
 
-/* The operations of this family, compiled for their own pieces only; the last argument holds their FAST bodies. The
+/* The only FAST law that keeps J; without the correction of the density, its bodies know nothing of it. */
+#if ANY_SCHEME
+#define G2P_CORRECTED
+#define G2P2G_CORRECTED
+#else
+BODY(g2p_fluid_corrected, MPM_FLUID, true, G2P, false, true)
+BODY(g2p2g_fluid_corrected, MPM_FLUID, true, G2P2G, false, true)
+#define G2P_CORRECTED [MPM_FLUID] = g2p_fluid_corrected
+#define G2P2G_CORRECTED [MPM_FLUID] = g2p2g_fluid_corrected
+#endif
+
+/* The operations of this family, compiled for their own pieces only; the last arguments hold their FAST bodies. The
  * body for any law also keeps the books of dissipation. */
-#define OPERATION(name, ending, beginning, pieces, ...) \
+#define OPERATION(name, ending, beginning, pieces, corrected, ...) \
     BODY(name##_any_law, run_time_law, ANY_SCHEME && (pieces) == G2P2G, pieces, \
-         ((pieces) & MEASURE) && sweep->materials[group->material].dissipates) \
+         ((pieces) & MEASURE) && sweep->materials[group->material].dissipates, sweep->fill) \
     void FAMILY(name)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread) \
     { \
-        static group_body *const fast[MPM_VARYING + 1] = {__VA_ARGS__}; \
+        static fast_bodies fast = {{__VA_ARGS__}, {corrected}}; \
         const struct durations dt = {ending, beginning}; \
         sweep_task(sweep, dt, arguments, task, sweep->workspaces[thread], pieces, fast, name##_any_law); \
     }
-OPERATION(p2g, 0, arguments->p2g.dt, P2G, STANDARD_LAWS(P2G_ENTRY))
-OPERATION(g2p, arguments->g2p.dt, 0, G2P, STANDARD_LAWS(G2P_ENTRY))
-OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, G2P2G, STANDARD_LAWS(G2P2G_ENTRY))
-OPERATION(measure, 0, 0, MEASURE, )
-OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, )
-OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, )
-OPERATION(rigid_sums, 0, 0, SUM, )
-OPERATION(rigid_place, 0, 0, PLACE, )
+OPERATION(p2g, 0, arguments->p2g.dt, P2G, , STANDARD_LAWS(P2G_ENTRY))
+OPERATION(g2p, arguments->g2p.dt, 0, G2P, G2P_CORRECTED, STANDARD_LAWS(G2P_ENTRY))
+OPERATION(g2p2g, arguments->g2p2g.dt, arguments->g2p2g.next_dt, G2P2G, G2P2G_CORRECTED, STANDARD_LAWS(G2P2G_ENTRY))
+OPERATION(measure, 0, 0, MEASURE, , )
+OPERATION(dry_run, arguments->dry_run.dt, 0, GATHER | FORESEE, , )
+OPERATION(synchronize, arguments->synchronize.dt, 0, GATHER | COLLIDE | STORE_MOTION, , )
+OPERATION(rigid_sums, 0, 0, SUM, , )
+OPERATION(rigid_place, 0, 0, PLACE, , )
