@@ -478,7 +478,8 @@ mpm_status mpm_rigid_set_form(mpm_simulation *simulation, int material, const mp
         .coming = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.coming),
         .kept = mpm_memory_new(&device->allocator, form->count + 1, sizeof *fresh.kept),
     };
-    if (!fresh.force || !fresh.last || !fresh.coming || !fresh.kept || mpm_body_copy(&fresh.form, &device->allocator, form)) {
+    if (!fresh.force || !fresh.last || !fresh.coming || !fresh.kept ||
+        mpm_body_copy(&fresh.form, &device->allocator, form)) {
         clear_form(&fresh, device);
         return MPM_OUT_OF_MEMORY;
     }
