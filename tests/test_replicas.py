@@ -47,7 +47,7 @@ def together(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(300)
         assert not thread.is_alive(), "processes wait for each other"
     return errors
 

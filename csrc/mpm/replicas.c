@@ -7,7 +7,8 @@ enum { MOST_REPLICAS = 64 };
 
 mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *transport)
 {
-    if (simulation->team || simulation->has_rigid || transport->processes > MOST_REPLICAS)
+    if (simulation->team || simulation->has_rigid || simulation->run.loads.count ||
+        transport->processes > MOST_REPLICAS)
         return MPM_BAD_ARGUMENT;
     simulation->team = mpm_memory_new(&simulation->run.allocator, 1, sizeof *simulation->team);
     if (!simulation->team)

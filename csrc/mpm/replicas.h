@@ -9,7 +9,8 @@
 #include "mpm/simulation.h"
 
 /** Lets a simulation run with others in the same state, which have the other processes of `transport`, until
- *  mpm_replicas_leave. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has rigid bodies, or runs with others. */
+ *  mpm_replicas_leave. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has rigid bodies or loads, runs with others
+ *  already, or has more than 64 of them. */
 mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *transport);
 void mpm_replicas_leave(mpm_simulation *simulation);
 
