@@ -84,7 +84,11 @@ const MARKUP = `
 const fromHex = (text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
 const fromStyle = (text) => text.match(/[\d.]+/g).slice(0, 3).map((value) => value / (text.startsWith("color") ? 1 : 255));
 const bytes = (data) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-const shown = (value) => (value === 0 ? "0" : Number(value.toPrecision(4)).toString());
+// Four digits, and 1e7 for ten millions, which a narrow field has room for.
+const shown = (value) => {
+  const number = Number(value.toPrecision(4));
+  return Math.abs(number) < 1e7 ? String(number) : number.toExponential().replace("+", "");
+};
 
 const POINTS = 20000; // of a curve at most, as in the session
 
