@@ -149,12 +149,12 @@ def bits(sim):
 
 
 def test_the_same_bits_for_threads_splits_files_and_copies(tmp_path):
-    whole = hot(thermal=mpm.Thermal(2.0, 1.0, 400.0))
+    whole = hot(thermal=mpm.Thermal(6.0, 1.0, 400.0))
     whole.step(60)
     assert whole.history["wall_heat"].sum() < 0
     conducted = np.flatnonzero(whole.history["wall_heat"])
     assert 4 < len(conducted) < 50  # most steps wait
-    parts = hot(thermal=mpm.Thermal(2.0, 1.0, 400.0), threads=3)
+    parts = hot(thermal=mpm.Thermal(6.0, 1.0, 400.0), threads=3)
     at = int(conducted[2]) + 1  # a conduction is due soon, and time is pending
     parts.step(at)
     parts.save(tmp_path / "kept.mpm")

@@ -14,7 +14,7 @@
 /* In units of h^2/alpha: in sub-steps up to BOUND, a particle takes at most all of the nodes' values (kernels/heat.c).
  * They are stable for any arrangement of particles (those of one cluster up to 0.5, of lattices to 0.8). It pays to
  * wait until DUE has passed. */
-static const double BOUND = 1.0 / 5, DUE = 0.02;
+static const double BOUND = 1.0 / 5, DUE = 0.05;
 /* Of a step, in the bound of the time step: with so many, the rest of the step costs next to nothing, so that longer
  * steps would be no faster. */
 static const double MOST_SUB_STEPS = 1000;

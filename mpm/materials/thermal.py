@@ -172,7 +172,7 @@ class Thermal:
     -----
     Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c). The time
     step is limited to a thousand of them, 200 dx²/α (`stable_dt` calls this limit ``"conduction"``). A step that would
-    give a particle a temperature that is not positive raises, and is not taken. Conduction waits until 0.02 dx²/α has
+    give a particle a temperature that is not positive raises, and is not taken. Conduction waits until 0.05 dx²/α has
     passed since the last conduction, so temperatures and expansion lag the clock by less than that. The errors are of
     second order in dx. Sources heat the material in every step, and dissipated energy in the next one: besides the heat
     from walls, colliders and sources, ``history["heat"]`` gains `taylor_quinney` times the sum of the columns of the
