@@ -75,6 +75,19 @@ def test_a_region_without_conduction_is_heated_alone_and_goes_with_its_particles
     assert temperature(sim) == pytest.approx(BASE + np.where(inside, rise, 0), rel=1e-13)
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_flux_heats_bodies_that_do_not_conduct(dim):
+    """At the face, where it comes in; it was left out for ever, as no conduction was due."""
+    _, make = bar(dim=dim, walls={"x-": mpm.Wall("slip", flux=200.0)}, material=conductor(k=0.0), dt=1e-3)
+    sim = make()
+    sim.step(10)
+    history = sim.history
+    assert history["wall_heat"].sum() == pytest.approx(200 * 0.01 * 0.5 ** (dim - 1), rel=1e-12)
+    assert np.ptp(history["heat"][[0, -1]]) == pytest.approx(history["wall_heat"].sum(), rel=1e-10)
+    x = np.asarray(sim.particles.x)[:, 0]
+    assert (temperature(sim)[x > 0.4] == BASE).all() and temperature(sim)[x < 0.1].min() > BASE
+
+
 def test_a_source_melts_and_acts_on_the_present_volume():
     """Of a body that is compressed to a half: half the heat. The balance holds through the plateau."""
     melting = mpm.Melting(301.0, 5.0)
