@@ -317,6 +317,13 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     return MPM_OK;
 }
 
+/* The same, on all ranks. */
+static mpm_status refuse(mpm_simulation *simulation, const mpm_step *step)
+{
+    mpm_replicas_share(simulation);
+    return mpm_halo_agree(simulation, note_out_of_range(simulation, step->dt));
+}
+
 static void hold(mpm_simulation *simulation, mpm_heat_pass *described, mpm_heat_stage stage)
 {
     if (described->surface_count)
@@ -353,8 +360,7 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
         heat->coming.book.collider += book.collider;
         if (sweep(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, dt).out_of_range) {
             *reason = MPM_TEMPERATURE_LEFT_RANGE;
-            mpm_replicas_share(simulation);
-            return mpm_halo_agree(simulation, note_out_of_range(simulation, step->dt));
+            return refuse(simulation, step);
         }
         const mpm_status status =
             done < count ? mpm_halo_agree(simulation, mpm_march_poll(&simulation->run, step->goal)) : MPM_OK;
@@ -384,7 +390,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
         status = take_sub_steps(simulation, step, time, reason);
     else if (take_in(simulation, MPM_HEAT_TAKE, step).out_of_range) {
         *reason = MPM_TEMPERATURE_LEFT_RANGE;
-        status = note_out_of_range(simulation, step->dt);
+        status = refuse(simulation, step);
     }
     if (status || *reason != MPM_NO_REASON)
         mpm_heat_undo(simulation);
