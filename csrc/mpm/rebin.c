@@ -13,8 +13,8 @@
 #include "mpm/describe.h"
 #include "mpm/halo.h"
 #include "mpm/periodic.h"
-#include "mpm/rigid.h"
 #include "mpm/replicas.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 #include "mpm/synchronize.h"
@@ -89,7 +89,7 @@ mpm_status mpm_rebin_if_due(mpm_simulation *simulation)
     if (!simulation->binning_due)
         return MPM_OK;
     mpm_synchronize_particles(simulation);
-    mpm_rigid_place(simulation);
+    mpm_rigid_motion_place(simulation);
     return bin(simulation, MPM_BIN_ALL);
 }
 
@@ -108,7 +108,7 @@ mpm_status mpm_rebin_mid_step(mpm_simulation *simulation, double travel)
     simulation->binning_due = due && after_the_step;
     if (!due || after_the_step)
         return MPM_OK;
-    mpm_rigid_place(simulation);
+    mpm_rigid_motion_place(simulation);
     const mpm_status status = bin(simulation, MPM_BIN_MID_STEP);
     if (!status)
         simulation->is_synchronized = true; /* this step computes v and C anew, so the old values are not needed */

@@ -9,7 +9,7 @@
 #include "mpm/halo.h"
 #include "mpm/heat.h"
 #include "mpm/rebin.h"
-#include "mpm/rigid.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
 
@@ -37,8 +37,8 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         return status;
     if (!simulation->measured) {
         simulation->measure = mpm_sweeps_measure(simulation);
-        mpm_rigid_find(simulation);
-        mpm_rigid_measure(simulation, &simulation->measure);
+        mpm_rigid_motion_find(simulation);
+        mpm_rigid_motion_measure(simulation, &simulation->measure);
         simulation->measured = true;
         simulation->run.suspect |= simulation->measure.out_of_range != 0;
     }

@@ -11,16 +11,6 @@ mpm_status mpm_rigid_name_joint(mpm_simulation *simulation, int material, const 
 void mpm_rigid_end(mpm_simulation *simulation);           /* frees all that this file has allocated */
 int mpm_rigid_too_long(const mpm_simulation *simulation); /* the material of the body that had a step refused */
 
-/* Finds the motions of the bodies from their particles, if any have come, gone or been changed. */
-void mpm_rigid_find(mpm_simulation *simulation);
-
-/* Before particles are written: notes what they show of the motions of their bodies, which they round. As long as they
- * show the same, a write changes no motion. */
-void mpm_rigid_note(mpm_simulation *simulation);
-
-/* Gives the particles the places and velocities that their bodies have, before somebody looks. */
-void mpm_rigid_place(mpm_simulation *simulation);
-
 /* After the grid pass: lets the bodies meet each other, walls, colliders and the nodes, whose velocities change.
  * `reason`: why the step cannot be taken. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_rigid_meet(mpm_simulation *simulation, double dt, mpm_reason *reason);
@@ -32,8 +22,5 @@ void mpm_rigid_keep_books(mpm_simulation *simulation, double dt);
 mpm_reason mpm_rigid_move(mpm_simulation *simulation, double dt, double *travel);
 
 /* Moves the bodies at the end of a step that is taken, and adds them to the measure of the new state. Particles follow
- * where one of them may have left the domain, otherwise by `mpm_rigid_place`. */
+ * where one of them may have left the domain, otherwise by `mpm_rigid_motion_place`. */
 void mpm_rigid_advance(mpm_simulation *simulation, double dt, mpm_measure *measure);
-
-/* Adds the bodies to a measure of the other particles. */
-void mpm_rigid_measure(const mpm_simulation *simulation, mpm_measure *measure);

@@ -16,6 +16,7 @@
 #include "mpm/refresh.h"
 #include "mpm/replicas.h"
 #include "mpm/rigid.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/snapshot.h"
 #include "mpm/state.h"
 #include "mpm/step.h"
@@ -569,7 +570,7 @@ static void finish(void *self, mpm_status status, bool moved)
 {
     mpm_simulation *simulation = self;
     mpm_synchronize_particles(simulation);
-    mpm_rigid_place(simulation);
+    mpm_rigid_motion_place(simulation);
     mpm_replicas_share(simulation);
     /* The next dt is planned anew, not from the last refused attempt. */
     if (status == MPM_UNSTABLE || status == MPM_NO_CONVERGENCE)

@@ -150,10 +150,10 @@ struct mpm_simulation {
     bool binning_due;
     bool grid_valid;   /* the grid holds the velocities of the last step */
     bool measured;     /* `measure` belongs to the current state */
-    bool bodies_due;   /* particles of rigid bodies may have come, gone or been changed: see mpm_rigid_find */
+    bool bodies_due;   /* particles of rigid bodies may have come, gone or been changed: see mpm_rigid_motion_find */
     bool bodies_restored; /* the motions of rigid bodies are those of a snapshot */
-    bool bodies_shown; /* particles have been written since the last step: see mpm_rigid_note */
-    bool bodies_moved; /* particles of rigid bodies are not where their bodies are: see mpm_rigid_place */
+    bool bodies_shown; /* particles have been written since the last step: see mpm_rigid_motion_note */
+    bool bodies_moved; /* particles of rigid bodies are not where their bodies are: see mpm_rigid_motion_place */
     bool poses_due;    /* x or F of rigid particles may have been written: see rigid_pose.h */
     bool volumes_due;  /* rest volumes of 0 wait for the density of the grid */
     bool frozen;       /* particles without mass wait for their deletion */

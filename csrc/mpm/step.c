@@ -22,6 +22,7 @@
 #include "mpm/refusal.h"
 #include "mpm/replicas.h"
 #include "mpm/rigid.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/rigid_pose.h"
 #include "mpm/state.h"
 #include "mpm/strays.h"
@@ -129,7 +130,7 @@ bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reaso
 mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
 {
     mpm_simulation *simulation = self;
-    mpm_rigid_place(simulation);
+    mpm_rigid_motion_place(simulation);
     mpm_replicas_share(simulation);
     if (reason == MPM_DT_ABOVE_BOUND)
         return mpm_march_note_bound(&simulation->run, step->dt, mpm_timestep_limit(simulation));
@@ -206,7 +207,7 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
     keep_books(simulation, step->dt, &measure);
     mpm_totals_record(simulation);
     if (simulation->run.suspect)
-        mpm_rigid_place(simulation);
+        mpm_rigid_motion_place(simulation);
     const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
         simulation->stage.scattered = false;

@@ -10,7 +10,7 @@
 #include "materials/parameters.h"
 #include "mpm/describe.h"
 #include "mpm/rebin.h"
-#include "mpm/rigid.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/state.h"
 
 /* Gives every component of a law's or a user's field its own column. */
@@ -158,7 +158,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     mpm_simulation *simulation = self;
     mpm_exchange exchange = mpm_describe_exchange(simulation, NULL, field, rows);
     mpm_status status = MPM_OK;
-    mpm_rigid_note(simulation);
+    mpm_rigid_motion_note(simulation);
     if (field == MPM_FIELD_X)
         status = read_in_positions(simulation, &exchange, differing);
     else

@@ -5,7 +5,7 @@
 
 #include "base/real.h"
 #include "mpm/heat.h"
-#include "mpm/rigid.h"
+#include "mpm/rigid_motion.h"
 #include "mpm/sweeps.h"
 
 static const double ROUNDING = 1e-6; /* of masses and volumes: a simulation from a file agrees with its writer */
@@ -40,6 +40,6 @@ void mpm_volumes_fill(mpm_simulation *simulation)
     mpm_heat_arguments heat = {0};
     if (simulation->heat.follows)
         heat = mpm_heat_arguments_of(simulation, 0);
-    mpm_rigid_place(simulation); /* the particles of rigid bodies have volumes */
+    mpm_rigid_motion_place(simulation); /* the particles of rigid bodies have volumes */
     mpm_sweeps_fill(simulation, &heat);
 }

@@ -2,7 +2,7 @@
  *
  * The particles of a rigid body: their sums, and their places and velocities. They neither scatter nor gather.
  *
- *     sums      give the body M, c, I, P, L and its place, where particles have come or been changed (mpm/rigid.c)
+ *     sums      give the body M, c, I, P, L and its place, where particles have changed (mpm/rigid_motion.c)
  *     place     x = c + Q X,  v = V + w x (x - c),  C = [w],  F = Q, where somebody looks
  *
  * x holds multiples of a power of 2, which moves to another block as it is, and a remainder the rest.
