@@ -84,6 +84,39 @@ void MPM_KERNEL(fill_volume)(const mpm_sweep *sweep, const mpm_arguments *argume
             volume_group(sweep, &arguments->heat, &sweep->particles->groups[g], work);
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static bool ends_domain(const mpm_wall *wall)
+{
+    return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC;
+}
+
+static bool is_near_walls(const mpm_grid_pass *pass, const mpm_node_block *block)
+{
+    for (int a = 0; a < DIM; a++) {
+        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE, reach = pass->scheme.degree - 1;
+        if ((first <= reach && ends_domain(&pass->walls[2 * a])) ||
+            (first + BLOCK_SIDE - 1 >= pass->cells[a] - reach && ends_domain(&pass->walls[2 * a + 1])))
+            return true;
+    }
+    return false;
+}
+
+INLINE bool is_sibling(const mpm_grid *grid, ptrdiff_t a, ptrdiff_t b)
+{
+    return b >= 0 && b < (ptrdiff_t)grid->block_count &&
+           !mpm_block_map_compare_blocks(grid->blocks[a].block, grid->blocks[b].block);
+}
+
+/* Whether masses tell the volumes of a block and no other block asks for them. These blocks, most of all, have no sums
+ * of volumes: memory bounds these passes. */
+static bool is_plain(const mpm_grid_pass *pass, ptrdiff_t b)
+{
+    const mpm_node_block *block = &pass->grid->blocks[b];
+    return !pass->has_volumes && !pass->colliders.count && block->fold < 0 && !is_sibling(pass->grid, b, b - 1) &&
+           !is_sibling(pass->grid, b, b + 1) && !is_near_walls(pass, block);
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 void MPM_KERNEL(fill_sum)(const mpm_grid_pass *pass, ptrdiff_t b)
@@ -91,6 +124,8 @@ void MPM_KERNEL(fill_sum)(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const real *mass = field_sums(grid, MPM_GRID_VELOCITY, b), per_mass = (real)pass->fluid_volume;
     real *sum = field_sums(grid, MPM_GRID_VOLUME, b);
+    if (is_plain(pass, b))
+        return;
     if (pass->has_volumes)
         sum_copies(sum, grid, &grid->blocks[b], grid->copies[MPM_GRID_VOLUME]);
     else
@@ -113,11 +148,6 @@ void MPM_KERNEL(fill_fold)(const mpm_grid_pass *pass, ptrdiff_t fold)
 /* At a wall that is no mirror, too, the sums of the nodes beyond it count for those within, and the other way round.
  * Shares of the B-splines within the domain would know nothing of the particles that are a little beyond the wall: with
  * them, the pressure there is wrong, and water that has come to rest gains energy. */
-
-static bool ends_domain(const mpm_wall *wall)
-{
-    return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC;
-}
 
 /* The place of a node reflected at the walls of an axis that it is near, else its own. */
 INLINE int64_t beyond_wall(const mpm_grid_pass *pass, int axis, int64_t at)
@@ -256,17 +286,6 @@ NOINLINE void add_reflections(const mpm_grid_pass *pass, const mpm_node_block *b
     }
 }
 
-static bool is_near_walls(const mpm_grid_pass *pass, const mpm_node_block *block)
-{
-    for (int a = 0; a < DIM; a++) {
-        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE, reach = pass->scheme.degree - 1;
-        if ((first <= reach && ends_domain(&pass->walls[2 * a])) ||
-            (first + BLOCK_SIDE - 1 >= pass->cells[a] - reach && ends_domain(&pass->walls[2 * a + 1])))
-            return true;
-    }
-    return false;
-}
-
 /* ---- colliders --------------------------------------------------------------------------------------------------- */
 
 /* The share of a B-spline on the outer side of a plane at the signed distance s [cells], positive inside. Every
@@ -385,18 +404,28 @@ void MPM_KERNEL(fill_block)(const mpm_grid_pass *pass, ptrdiff_t b)
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
     const double h = pass->colliders.dx, per_cell = 1 / (DIM == 3 ? h * h * h : h * h);
+    const real *velocity = field_nodes(grid, MPM_GRID_VELOCITY, b);
     real *node = field_nodes(grid, MPM_GRID_FILL, b), volume[MPM_BLOCK_NODES] = {0};
+    if (is_plain(pass, b)) {
+        for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+            node4 value = *(const node4 *)(velocity + n);
+            const real fill = (real)per_cell * ((real)pass->fluid_volume * value[3]);
+            value[3] = fill >= (real)FULL ? fill : 1;
+            *(node4 *)(node + n) = value;
+        }
+        return;
+    }
     ptrdiff_t first = b, end = b + 1;
-    while (first > 0 && !mpm_block_map_compare_blocks(grid->blocks[first - 1].block, block->block))
+    while (is_sibling(grid, b, first - 1))
         first--;
-    while (end < (ptrdiff_t)grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[end].block, block->block))
+    while (is_sibling(grid, b, end))
         end++;
     for (ptrdiff_t k = first; k < end; k++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++)
             volume[n] += field_nodes(grid, MPM_GRID_VOLUME, k)[4 * n + 3];
     if (is_near_walls(pass, block))
         add_reflections(pass, block, volume);
-    memcpy(node, field_nodes(grid, MPM_GRID_VELOCITY, b), 4 * MPM_BLOCK_NODES * sizeof(real));
+    memcpy(node, velocity, 4 * MPM_BLOCK_NODES * sizeof(real));
     const double reach = 1.5 * (pass->scheme.degree + 1) * h; /* of the nodes at the other side, too */
     const uint64_t near = pass->colliders.count ? colliders_near(pass, block, reach) : 0;
     if (near) {
