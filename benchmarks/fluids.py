@@ -1,9 +1,9 @@
 """Prints how water in the Material Point Method keeps its volume and its energy, each figure beside its target.
 
-    python benchmarks/fluids.py [tanks shapes stiff motion cost]
+    python benchmarks/fluids.py [tanks shapes stiff motion disks cost] [--fine]
 
-Without names, every part runs, some minutes in all. The exit status is 1 if a target is missed. tests/water.py has the
-tanks.
+Without names, every part runs, some minutes in all; --fine adds disks of 16 cells per radius, minutes more. The exit
+status is 1 if a target is missed. tests/water.py has the tanks.
 """
 
 import sys
@@ -148,11 +148,19 @@ def shapes(table: Table) -> None:
 def stiff(table: Table) -> None:
     """The tank with stiffer water."""
     table.begin("closed tank, 8 s, dx = 1/40: depth over the exact one")
-    for bulk_modulus, within in ((2e5, 0.015), (2e6, 0.03), (2e7, 0.1)):
-        sim = mpm.Simulation(water.tank(bulk_modulus=bulk_modulus), dx=1 / 40, dtype="float32")
+    for bulk_modulus, tension, number, within in (
+        (2e5, True, 4, 0.015),
+        (2e6, True, 4, 0.03),
+        (2e7, True, 4, 0.1),
+        (2e7, False, 4, 0.02),
+        (2e7, True, 9, 0.02),
+    ):
+        scene = water.tank(bulk_modulus=bulk_modulus, tension=tension)
+        sim = mpm.Simulation(scene, dx=1 / 40, dtype="float32", particles_per_cell=number)
         sim.run(8.0)
         water.bring_to_rest(sim, 1.0)
-        table.about(f"K = {bulk_modulus:.0e} Pa", water.height(sim) / water.exact(bulk_modulus), 1, within)
+        text = f"K = {bulk_modulus:.0e} Pa, {number} per cell{'' if tension else ', without tension'}"
+        table.about(text, water.height(sim) / water.exact(bulk_modulus), 1, within)
 
 
 # --- what the correction may not spoil -------------------------------------------------------------------------------
@@ -279,6 +287,66 @@ def motion(table: Table) -> None:
     table.about("flow between plates: largest velocity", poiseuille(), 1, 0.02)
 
 
+# --- bodies in water -------------------------------------------------------------------------------------------------
+
+
+def submerged(
+    ratio: float, cells: int, body: str, contact: str = "slip", bulk_modulus: float = 5e6, **options: float
+) -> float:
+    """The way in 0.1 s of a disk that is let go in still water, over that of potential flow.
+
+    `ratio` of the densities, `cells` per radius; the body is elastic, rigid or a fluid. The added mass is that of a
+    cylinder between two walls, to second order in the radius.
+    """
+    R, width, depth, duration = 0.1, 1.2, 1.6, 0.1
+    ball = mpm.shapes.Ball((width / 2, 0.5), R)
+
+    def pressed(x: Array) -> Array:
+        J = (1 + 7 * 1000 * G * (depth - x[:, 1]) / bulk_modulus) ** (-1 / 7)
+        return np.sqrt(J)[:, None, None] * np.eye(2)
+
+    materials = {
+        "elastic": mpm.materials.NeoHookean(E=5e6, nu=0.3, density=1000 * ratio),
+        "rigid": mpm.materials.Rigid(density=1000 * ratio, contact=contact),
+        "fluid": water.water(bulk_modulus, density=1000 * ratio, viscosity=0),
+    }
+    scene = mpm.Scene((0, 0), (width, 2), gravity=(0, -G), walls="slip", contact=contact)
+    liquid = water.water(bulk_modulus, viscosity=0)
+    scene.add(mpm.shapes.Box((0, 0), (width, depth)) - ball, liquid, F=pressed, name="water")
+    scene.add(ball, materials[body], F=pressed if body == "fluid" else None, name="disk")
+    sim = mpm.Simulation(scene, dx=R / cells, dtype="float32", **options)
+    rows = sim.rows("disk")
+
+    def height() -> float:
+        return float(np.average(sim.particles.x[rows, 1], weights=sim.particles.mass[rows]))
+
+    begin = height()
+    sim.run(duration)
+    added = 1 + 2 * np.pi**2 / 3 * (R / width) ** 2
+    return (height() - begin) / ((1 - ratio) / (added + ratio) * G * duration**2 / 2)
+
+
+def disks(table: Table, fine: bool = False) -> None:
+    """Disks rise or sink from rest, beside potential flow."""
+    table.begin("submerged disk with contact, slip: way in 0.1 s over that of potential flow")
+    for cells, low in ((4, 0.0), (8, 0.6), *(((16, 0.8),) if fine else ())):
+        for body in ("elastic", "rigid", "fluid"):
+            for ratio in (0.5, 0.9, 2.0):
+                found = submerged(ratio, cells, body)
+                table.line(f"{body}, density ratio {ratio:g}, R = {cells} cells", found, low, 1.1)
+    table.begin("the same, elastic, density ratio 0.5, R = 4 cells: where the rest is lost")
+    rest: tuple[tuple[str, dict], ...] = (
+        ("bonded", {"contact": "bonded"}),
+        ("1 particle per cell", {"particles_per_cell": 1}),
+        ("AFLIP with a ratio of 1", {"transfer": "aflip", "flip_ratio": 1.0}),
+        ("K = 5e5 Pa", {"bulk_modulus": 5e5}),
+        ("cubic kernel", {"kernel": "cubic"}),
+        ("without the correction of densities", {"density_correction": 0}),
+    )
+    for text, options in rest:
+        table.line(text, submerged(0.5, 4, "elastic", **options), 0, 1.1)
+
+
 # --- cost ------------------------------------------------------------------------------------------------------------
 
 
@@ -304,17 +372,22 @@ PARTS: dict[str, Callable[[Table], None]] = {
     "shapes": shapes,
     "stiff": stiff,
     "motion": motion,
+    "disks": disks,
     "cost": cost,
 }
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(PARTS)
+    fine = "--fine" in sys.argv[1:]
+    names = [name for name in sys.argv[1:] if name != "--fine"] or list(PARTS)
     if unknown := set(names) - PARTS.keys():
         sys.exit(f"{', '.join(sorted(unknown))}: must be among {', '.join(PARTS)}")
     table = Table()
     for name in names:
-        PARTS[name](table)
+        if name == "disks":
+            disks(table, fine)
+        else:
+            PARTS[name](table)
     if table.missed:
         sys.exit(f"{table.missed} targets are missed")
 

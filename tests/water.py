@@ -8,17 +8,27 @@ DEPTH = 0.18  # of the settled water [m]; in 2-D the tank is 1 m wide
 STILL = 100.0  # viscosity [Pa s] that brings water to rest
 
 
-def water(bulk_modulus: float = 2e5, density: float = 1000.0, viscosity: float = 2.0) -> mpm.materials.Fluid:
-    return mpm.materials.Fluid(bulk_modulus=bulk_modulus, density=density, viscosity=viscosity)
+def water(
+    bulk_modulus: float = 2e5, density: float = 1000.0, viscosity: float = 2.0, tension: bool = True
+) -> mpm.materials.Fluid:
+    return mpm.materials.Fluid(
+        bulk_modulus=bulk_modulus, density=density, viscosity=viscosity, tension=tension
+    )
 
 
 def tank(
-    dim: int = 2, *, bulk_modulus: float = 2e5, height: float = 1.2, walls: object = "slip"
+    dim: int = 2,
+    *,
+    bulk_modulus: float = 2e5,
+    height: float = 1.2,
+    walls: object = "slip",
+    tension: bool = True,
 ) -> mpm.Scene:
     """A column of water collapses in a closed tank and ends `DEPTH` deep; `height` of the tank [m]."""
     upper, column = ((1, height), (0.3, 0.6)) if dim == 2 else ((1, height, 0.2), (0.3, 0.6, 0.2))
     scene = mpm.Scene((0,) * dim, upper, gravity=(0, -9.81) + (0,) * (dim - 2), walls=walls)
-    scene.add(mpm.shapes.Box((0,) * dim, column), water(bulk_modulus), name="water")
+    liquid = water(bulk_modulus, tension=tension)
+    scene.add(mpm.shapes.Box((0,) * dim, column), liquid, name="water")
     return scene
 
 
