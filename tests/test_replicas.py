@@ -109,9 +109,9 @@ def test_implicit_steps(walls, options):
 
 
 def test_many_tasks_and_binnings():
-    """Twelve tasks, cut unevenly; particles change processes at binnings before and within steps."""
-    sim = check(lambda: walled("separate", law="fluid", cells=384, dtype="float32"), 12, (5, 7))
-    assert len(sim.particles) > 80_000 and sim.health["binnings"] > 1
+    """Eight tasks among seven processes; particles change processes at binnings before and within steps."""
+    sim = check(lambda: walled("separate", law="fluid", cells=256, dtype="float32"), 12, (7,))
+    assert len(sim.particles) > 40_000 and sim.health["binnings"] > 1
 
 
 @each("dim, dtype", [(2, "float64"), (3, "float32")])
