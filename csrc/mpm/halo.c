@@ -93,12 +93,30 @@ static ptrdiff_t place_of(const mpm_grid *grid, int field, int32_t copy)
     return MPM_GRID_AT_SHARED >> field & 1 ? grid->shared_copy[copy] : copy;
 }
 
-/* Copies blocks of all fields that have been scattered to a message, or back. Returns the bytes. */
+/* Copies the nodes of a box to a message, or back to a copy that is 0 elsewhere. Returns the bytes. */
+static size_t move_box(const mpm_simulation *simulation, const mpm_node_box *box, char *copy, char *message, bool back)
+{
+    const size_t node = 4 * simulation->settings.real_size, side = (size_t)mpm_block_side(simulation->settings.dim);
+    const bool flat = simulation->settings.dim == 2; /* lines of nodes are along the last axis */
+    const size_t first = box->first[flat ? 1 : 2], nodes = box->end[flat ? 1 : 2] - first;
+    size_t at = 0;
+    if (back)
+        memset(copy, 0, block_bytes(simulation));
+    for (size_t x = box->first[0]; x < box->end[0]; x++)
+        for (size_t y = flat ? 0 : box->first[1]; y < (flat ? 1 : (size_t)box->end[1]); y++) {
+            char *line = copy + ((flat ? x : x * side + y) * side + first) * node;
+            memcpy(back ? line : message + at, back ? message + at : line, nodes * node);
+            at += nodes * node;
+        }
+    return at;
+}
+
+/* Copies nodes of all fields that have been scattered to a message, or back. Returns the bytes. */
 static size_t move(mpm_simulation *simulation, const int32_t *copies, size_t count, char *message, bool back)
 {
     const mpm_grid *grid = &simulation->grid;
+    const mpm_node_box *boxes = simulation->reports.halo.partition.box;
     mpm_device *device = &simulation->backend->device;
-    const size_t bytes = block_bytes(simulation);
     size_t at = 0;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
         if (!(simulation->reports.halo.scattered >> f & 1) || !has_copies(grid, f) || !count)
@@ -106,11 +124,9 @@ static size_t move(mpm_simulation *simulation, const int32_t *copies, size_t cou
         char *blocks = mpm_device_map(device, grid->copies[f], back ? MPM_WRITE : MPM_READ);
         for (size_t i = 0; i < count; i++) {
             const ptrdiff_t place = place_of(grid, f, copies[i]);
-            if (place < 0)
-                continue;
-            char *block = blocks + (size_t)place * bytes;
-            memcpy(back ? block : message + at, back ? message + at : block, bytes);
-            at += bytes;
+            if (place >= 0)
+                at += move_box(simulation, &boxes[copies[i]], blocks + (size_t)place * block_bytes(simulation),
+                               message + at, back);
         }
         mpm_device_unmap(device, grid->copies[f]);
     }
@@ -121,11 +137,12 @@ static size_t move(mpm_simulation *simulation, const int32_t *copies, size_t cou
 static size_t size_of(const mpm_simulation *simulation, const int32_t *copies, size_t count)
 {
     const mpm_grid *grid = &simulation->grid;
-    size_t blocks = 0;
+    const mpm_node_box *boxes = simulation->reports.halo.partition.box;
+    size_t nodes = 0;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++)
         for (size_t i = 0; i < count && simulation->reports.halo.scattered >> f & 1 && has_copies(grid, f); i++)
-            blocks += place_of(grid, f, copies[i]) >= 0;
-    return blocks * block_bytes(simulation);
+            nodes += place_of(grid, f, copies[i]) < 0 ? 0 : mpm_partition_nodes(&boxes[copies[i]]);
+    return nodes * 4 * simulation->settings.real_size;
 }
 
 void mpm_halo_exchange(mpm_simulation *simulation)
@@ -135,6 +152,10 @@ void mpm_halo_exchange(mpm_simulation *simulation)
     char *out = halo->out, *in = halo->in;
     if (!simulation->team || !halo->scattered)
         return;
+    if (!halo->has_boxes) /* a binning has replaced the groups since mpm_halo_fit */
+        mpm_partition_find_boxes(partition->box, &simulation->grid, simulation->particles.groups,
+                                 simulation->settings.dim);
+    halo->has_boxes = true;
     for (size_t n = 0; n < partition->neighbour_count; n++) {
         const mpm_neighbour *one = &partition->neighbours[n];
         mpm_message *message = &halo->messages[n];

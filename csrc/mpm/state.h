@@ -12,6 +12,7 @@
 /* What a process exchanges with its neighbours on the present grid; all 0 without a team. */
 struct halo {
     mpm_partition partition;
+    bool has_boxes;     /* of the partition */
     unsigned scattered; /* fields whose copies have changed since the last exchange, one bit each */
     mpm_message *messages; /* per neighbour */
     void *out, *in;     /* room for all of them */

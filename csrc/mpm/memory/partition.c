@@ -176,10 +176,11 @@ mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *all
         .neighbours = mpm_memory_new(allocator, (size_t)processes, sizeof *partition->neighbours),
     };
     mpm_status status = MPM_OUT_OF_MEMORY;
+    partition->box = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *partition->box);
     search.sender = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *search.sender);
     search.reach = mpm_memory_new(allocator, grid->block_count + 1, 1);
     search.before = mpm_memory_new(allocator, grid->block_count + 1, 1);
-    if (!partition->reach || !partition->counting || !partition->neighbours || !search.sender || !search.reach ||
+    if (!partition->reach || !partition->counting || !partition->neighbours || !partition->box || !search.sender || !search.reach ||
         !search.before)
         goto done;
     if (grid->task_count)
@@ -202,6 +203,34 @@ done:
     return status;
 }
 
+/* Widens the boxes of a group's copies by the nodes that it can reach. */
+static void widen_boxes(mpm_node_box *boxes, const mpm_group *group, int dim)
+{
+    const int side = mpm_block_side(dim);
+    for (int k = 0; k < (dim == 3 ? 27 : 9); k++) {
+        int rest = k;
+        for (int axis = dim - 1; axis >= 0 && group->copy[k] >= 0; axis--, rest /= 3) {
+            const int begin = 1 + side * (rest % 3 - 1); /* first_node and last_node count from node -1 */
+            const int first = group->first_node[axis] - begin, last = group->last_node[axis] - begin;
+            mpm_node_box *box = &boxes[group->copy[k]];
+            const uint8_t low = (uint8_t)(first < 0 ? 0 : first), end = (uint8_t)(last < side ? last + 1 : side);
+            box->first[axis] = box->first[axis] < low ? box->first[axis] : low;
+            box->end[axis] = box->end[axis] > end ? box->end[axis] : end;
+        }
+    }
+}
+
+void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const mpm_group *groups, int dim)
+{
+    for (size_t c = 0; c < grid->copy_count; c++) {
+        boxes[c] = (mpm_node_box){{UINT8_MAX, UINT8_MAX, UINT8_MAX}, {0}};
+        for (int axis = dim; axis < 3; axis++)
+            boxes[c].first[axis] = 0, boxes[c].end[axis] = 1;
+    }
+    for (int32_t g = 0; grid->task_count && g < grid->task_group[grid->task_count]; g++)
+        widen_boxes(boxes, &groups[g], dim);
+}
+
 void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocator)
 {
     mpm_memory_free(allocator, partition->reach);
@@ -209,5 +238,6 @@ void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocato
     mpm_memory_free(allocator, partition->neighbours);
     mpm_memory_free(allocator, partition->out);
     mpm_memory_free(allocator, partition->in);
+    mpm_memory_free(allocator, partition->box);
     *partition = (mpm_partition){0};
 }

@@ -14,6 +14,12 @@ typedef enum mpm_reach {
     MPM_FINISHED
 } mpm_reach;
 
+/** The nodes of a copy that the groups of its task can reach: from `first` to before `end` along each axis. All others
+ *  are 0. */
+typedef struct mpm_node_box {
+    uint8_t first[3], end[3];
+} mpm_node_box;
+
 /** What goes to a process and what comes from it: ranges of `out` and `in`, ascending in block and task. */
 typedef struct mpm_neighbour {
     int32_t process;
@@ -28,6 +34,7 @@ typedef struct mpm_partition {
     mpm_neighbour *neighbours; /* ascending in the process */
     size_t neighbour_count;
     int32_t *out, *in;    /* indices of copies */
+    mpm_node_box *box;    /* per copy, by mpm_partition_find_boxes */
     size_t out_count, in_count;
 } mpm_partition;
 
@@ -38,5 +45,17 @@ size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process);
  *  across any wall, too. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing is left allocated. */
 mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
                               const mpm_symmetry symmetry[3], int dim, bool reflects, int32_t processes, int32_t own);
+
+/** Finds the boxes of all copies, for the groups of the grid; `boxes` has room. */
+void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const mpm_group *groups, int dim);
+
+/** The nodes of a box. */
+static inline size_t mpm_partition_nodes(const mpm_node_box *box)
+{
+    size_t nodes = 1;
+    for (int axis = 0; axis < 3; axis++)
+        nodes *= (size_t)(box->end[axis] - box->first[axis]);
+    return nodes;
+}
 
 void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocator);
