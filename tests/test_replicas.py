@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import mpm
+import random_relations
+import random_scenes
 import scenes
 from loops import each
+from random_setups import Maker
 
 
 def found(sim: mpm.Simulation) -> Iterator[bytes]:
@@ -35,8 +38,8 @@ def together(
     errors: list[BaseException | None] = [None] * len(sims)
 
     def run(process: int) -> None:
-        sims[process]._core._join_team(team, process)
         try:
+            sims[process]._core._join_team(team, process)
             advance(sims[process])
         except Exception as error:
             errors[process] = error
@@ -186,3 +189,33 @@ def test_written_views_added_and_deleted_particles_between_runs():
                 advance(sim, lambda steps: None)
     for sim in sims:
         assert [*found(sim)] == [*found(alone)]
+
+
+@pytest.mark.slow
+def test_random_scenes():
+    """Of explicit and implicit steps, without forces, which Python finds between steps."""
+    tried = 0
+    for number in range(60):
+        setup = Maker(number).make()
+        forced = setup.force is not None or any(
+            b.force is not None or b.held is not None for b in setup.bodies
+        )
+        if setup.method not in ("mpm", "implicit") or forced:
+            continue
+        with random_scenes.quiet():
+            alone = random_scenes.run(setup)
+            sims = [random_scenes.simulation(setup) for _ in range(2 + number % 2)]
+            ended: dict[int, str] = {}
+
+            def advance(sim: mpm.Simulation, ended=ended, steps=setup.steps) -> None:
+                ended[id(sim)] = random_scenes.advance(sim, steps)
+
+            errors = together(sims, advance)
+            if any(errors):  # rigid bodies
+                assert all(isinstance(error, ValueError) for error in errors)
+                continue
+            for sim in sims:
+                found = random_scenes.outcome(sim, ended[id(sim)])
+                assert random_relations.same_bits(alone, found) == random_relations.SAME
+        tried += 1
+    assert tried > 20

@@ -180,8 +180,8 @@ mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *all
     search.sender = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *search.sender);
     search.reach = mpm_memory_new(allocator, grid->block_count + 1, 1);
     search.before = mpm_memory_new(allocator, grid->block_count + 1, 1);
-    if (!partition->reach || !partition->counting || !partition->neighbours || !partition->box || !search.sender || !search.reach ||
-        !search.before)
+    if (!partition->reach || !partition->counting || !partition->neighbours || !partition->box || !search.sender ||
+        !search.reach || !search.before)
         goto done;
     if (grid->task_count)
         note_senders(grid, processes, search.sender);
