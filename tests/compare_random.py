@@ -157,7 +157,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "no motion of a rigid body satisfies contacts that jam it from the beginning: their order and number decide",
-        ("mirrored", "exchanged", "reordered", "larger-domain"),
+        ("mirrored", "exchanged", "reordered", "larger-domain", "precision"),
         is_jammed,
     ),
     Known(
