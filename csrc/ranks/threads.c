@@ -32,6 +32,10 @@ static mpm_status meet(mpm_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
     const uint64_t round = threads->round;
+    if (threads->broken) {
+        pthread_mutex_unlock(&threads->mutex);
+        return MPM_INTERRUPTED;
+    }
     if (++threads->here == threads->processes) {
         threads->here = 0;
         threads->round++;
