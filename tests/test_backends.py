@@ -215,8 +215,8 @@ def test_heat(on_both, dim, dtype):
         scene = mpm.Scene((0,) * dim, (1,) * dim, walls=walls)
         for x, surface in ((0.75, {"temperature": 450}), (0.25, {"transfer": (1e3, 350)})):
             scene.add_collider(mpm.shapes.Ball((x, *[1 - x] * (dim - 1)), 0.24), **surface)
-        for k, melting in enumerate((None, mpm.Melting(305.0, 20.0, conductivity=0.2))):
-            thermal = mpm.Thermal(0.5, 1.0, 300.0, 1e-4, taylor_quinney=0.9, melting=melting)
+        for k, melting in enumerate((None, mpm.Melting(305.0, 20.0, conductivity=2.0))):
+            thermal = mpm.Thermal(5.0, 1.0, 300.0, 1e-4, taylor_quinney=0.9, melting=melting)
             law = mpm.materials.VonMises(E=1e4, nu=0.3, density=100, yield_stress=50, thermal=thermal)
             scene.add(
                 mpm.shapes.Box((0.5 * k,) * dim, (0.5 * k + 0.5,) * dim), law, velocity=(1 - 2 * k,) * dim
