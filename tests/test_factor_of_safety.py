@@ -87,3 +87,9 @@ def test_what_has_no_factor():
     scene.add(Box((0, 0), (1, 0.5)), mpm.materials.NeoHookean(E=1e6, nu=0.3, density=1000))
     with pytest.raises(ValueError, match="no material has one of cohesion"):
         mpm.factor_of_safety(lambda: mpm.Simulation(scene, dx=1 / 8))
+    warm = mpm.Thermal(1, 1, scale={"yield_stress": ([300, 400], [1, 0.5])})
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -G))
+    clay = mpm.materials.VonMises(E=1e6, nu=0.3, density=1000, yield_stress=1e4, thermal=warm)
+    scene.add(Box((0, 0), (1, 0.5)), clay)
+    with pytest.raises(ValueError, match="would not reduce a strength that follows the temperature"):
+        mpm.factor_of_safety(mpm.Simulation(scene, dx=1 / 8))

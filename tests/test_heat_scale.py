@@ -156,6 +156,8 @@ def test_bits_by_threads_splits_and_files(tmp_path):
         (lambda: wax(scale={"exponent": ([300, 400], [1, 20])}), "1 times factors[1] = 20.0: must be"),
         (lambda: wax(scale={"yield_stress": ([310, 310], [1, 0])}), "temperatures[1] = 310: must be > 310"),
         (lambda: wax(scale={"yield_stress": ([320, 320, 320], [1, 0, 0])}), "may occur twice"),
+        (lambda: wax(scale=[("yield_stress",)]), "must be a mapping of parameters"),
+        (lambda: wax(scale=[("E", [1, 2], [1, 2])] * 2), "scale has 'E' twice"),
         (lambda: wax(T=400.0, density=900.0), "begins as liquid"),
         (
             lambda: mpm.materials.NeoHookean(
@@ -217,6 +219,18 @@ def test_johnson_cook_has_the_temperature_that_is_conducted(dim, dtype):
         float(alone.compute("heat").sum()), rel=1e-12 if dtype == "float64" else 1e-4
     )
     assert gained[1] == pytest.approx(gained[0], rel=0.05)  # strength and work differ a little
+
+
+def test_what_the_law_heats_softens_before_it_conducts():
+    """The first conduction is far off; the strength follows the temperature in every step."""
+    softens = {"A": ([300, 310], [1, 0.5])}
+    still, waits = (
+        struck(metal(mpm.Thermal(k, 0.05, 300.0, scale=softens)), 2, dtype="float64") for k in (0.0, 1e-9)
+    )
+    for sim in (still, waits):
+        sim.step(80)
+    assert waits.particles.A.min() < 0.9 * waits.particles.A.max()
+    np.testing.assert_array_equal(waits.particles.A, still.particles.A)
 
 
 def test_a_hot_wall_softens_johnson_cook(tmp_path):

@@ -112,6 +112,9 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
     simulation->heat.follows |= stretches || thermal->scales > 0;
     simulation->materials[material].has_volumes |= stretches; /* masses do not tell them */
     simulation->heat.heats |= thermal->heating > 0;
+    const mpm_law *law = mpm_material_law(&simulation->materials[material]);
+    for (int f = 0; f < law->fields; f++)
+        simulation->heat.law_heats |= law->field[f].heat_capacity > 0;
     return MPM_OK;
 }
 
@@ -411,10 +414,10 @@ void mpm_heat_commit(mpm_simulation *simulation)
     heat->book.wall += heat->coming.book.wall;
     heat->book.collider += heat->coming.book.collider;
     heat->book.source += heat->coming.book.source;
+    if (heat->follows && (heat->coming.changes || heat->law_heats))
+        sweep(simulation, MPM_HEAT_FOLLOW, 0);
     if (!heat->coming.changes)
         return;
-    if (heat->follows)
-        sweep(simulation, MPM_HEAT_FOLLOW, 0);
     for (int which = 0; which < field_count(simulation); which++)
         mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, names[which]));
 }

@@ -104,6 +104,7 @@ struct heat {
     size_t surface_count, surface_capacity;
     bool has_areas;         /* surfaces may give fluxes */
     bool follows, heats;    /* a material has a size or parameters that do; what a law dissipates heats it */
+    bool law_heats;         /* a law changes the temperature by itself */
     double pending;         /* time that has passed since the last conduction [s] */
     mpm_heat_book book;     /* since the last record */
     struct conduction coming;

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
+import numpy as np
+
 from mpm.base import _check
 
 __all__ = ["Melting", "Thermal"]
@@ -82,19 +84,27 @@ def _scales(given: object, melting: Melting | None) -> tuple[Scale, ...]:
     """The checked tables of a `Thermal`."""
     if isinstance(given, Mapping):
         rows = [(name, *_pair(f"scale[{name!r}]", table)) for name, table in given.items()]
-    elif isinstance(given, (list, tuple)):  # as it is kept
-        rows = [(str(name), tuple(at), tuple(factor)) for name, at, factor in given]
+    elif isinstance(given, (list, tuple)) and all(_is_row(row) for row in given):  # as it is kept
+        rows = [(name, at, factor) for name, at, factor in given]
     else:
         wanted = "a mapping of parameters of the law to (temperatures, factors)"
         raise _check.wrong_type("scale", given, wanted)
+    names = [name for name, *_ in rows]
+    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
+        raise ValueError(f"scale has {twice[0]!r} twice: must have a parameter once")
     if len(rows) > MOST_SCALES:
         raise ValueError(f"scale has {len(rows)} parameters: must have at most {MOST_SCALES}")
     return tuple(_scale(name, at, factor, melting) for name, at, factor in rows)
 
 
+def _is_row(row: object) -> bool:
+    return isinstance(row, (list, tuple)) and len(row) == 3 and isinstance(row[0], str)
+
+
 def _pair(title: str, table: object) -> tuple[Any, Any]:
-    if isinstance(table, Sequence) and not isinstance(table, str) and len(table) == 2:
-        return table[0], table[1]
+    pairs = isinstance(table, (Sequence, np.ndarray)) and not isinstance(table, str)
+    if pairs and len(cast("Sequence[Any]", table)) == 2:
+        return tuple(cast("Sequence[Any]", table))
     raise _check.wrong_type(title, table, "(temperatures, factors), such as ([300, 800], [1, 0.4])")
 
 

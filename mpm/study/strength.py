@@ -100,7 +100,7 @@ def factor_of_safety(
     ------
     TypeError, ValueError
         An argument has the wrong type or range; no material has a strength that can be reduced; the ground fails at the
-        first factor, or is stable at the second; a strength follows a table of plastic strain.
+        first factor, or is stable at the second; a strength follows a table of plastic strain, or the temperature.
 
     References
     ----------
@@ -126,6 +126,13 @@ def factor_of_safety(
                 f"{type(material).__name__} has hardening={_check.shown(material.hardening)}: the factor would not "
                 "reduce the strength of its table; must be None, with the peak or the residual strength"
             )
+        scaled = material.thermal._scaled if material.thermal is not None else ()
+        for name in scaled:
+            if name in (*STRENGTHS, *ANGLES):
+                raise ValueError(
+                    f"{type(material).__name__}: thermal: scale[{name!r}]: the factor would not reduce a strength that "
+                    "follows the temperature; leave it out"
+                )
     length = (
         _duration(sim)
         if duration is None

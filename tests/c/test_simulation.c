@@ -168,7 +168,7 @@ static void *take_array(struct state *state, size_t count, size_t size)
 static void lay_out(const mpm_simulation *simulation, struct state *state)
 {
     mpm_snapshot *s = &state->snapshot;
-    size_t numbers = 0, counters = 0;
+    size_t numbers = 0, counters = 0, bodies = 0;
     state->bytes = 0;
     mpm_snapshot_of_particles.measure(&simulation->store, s);
     while (mpm_snapshot_number((int)numbers))
@@ -180,6 +180,9 @@ static void lay_out(const mpm_simulation *simulation, struct state *state)
     s->id = take_array(state, s->particles, sizeof *s->id);
     s->history = take_array(state, s->records * (size_t)mpm_history_length(&simulation->run.history), sizeof(double));
     s->books = take_array(state, simulation->boundary.count * MPM_SNAPSHOT_BOOK, sizeof *s->books);
+    for (size_t m = 0; m < simulation->material_count; m++)
+        bodies += mpm_material_law(&simulation->materials[m])->rigid;
+    s->bodies = take_array(state, bodies * MPM_SNAPSHOT_MOTION, sizeof *s->bodies);
     for (int f = 0; f < simulation->store.fields.count; f++) {
         state->size[f] = mpm_snapshot_of_particles.row_bytes(&simulation->store, f);
         state->field[f] = take_array(state, s->particles, state->size[f]);
