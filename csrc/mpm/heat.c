@@ -320,7 +320,7 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     return MPM_OK;
 }
 
-/* The same, on all ranks. */
+/* The same, in all processes. */
 static mpm_status refuse(mpm_simulation *simulation, const mpm_step *step)
 {
     mpm_replicas_share(simulation);

@@ -177,7 +177,7 @@ class Traction:
     @property
     def varies(self) -> bool:
         """Whether it depends on the place."""
-        return callable(self.given) and arguments_of(self.given) == 2
+        return of_place(self.given)
 
     def at(self, x: FloatArray, t: float) -> FloatArray:
         """The pressure or the traction at places of the surface.
@@ -199,16 +199,9 @@ class Traction:
         TypeError, ValueError
             The function returned other shapes, or numbers that are not finite.
         """
-        k, d = x.shape
-        shape, given = ((k,) if self.traction is None else (k, d)), self.given
-        what = f"{'pressure' if self.traction is None else 'traction'}"
-        if not callable(given):
-            return np.broadcast_to(given, shape)
-        if self.varies:
-            values = asked(f"{what}(x, t)", self.name, given, x.copy(), t)
-            return _check.array(f"{what}(x, t) of {self.name!r}", values, shape)
-        values = asked(f"{what}(t)", self.name, given, t)
-        return np.broadcast_to(_check.array(f"{what}(t) of {self.name!r}", values, shape[1:]), shape)
+        if self.traction is None:
+            return values_at("pressure", self.name, self.given, x, t, x.shape[:1])
+        return values_at("traction", self.name, self.given, x, t, x.shape)
 
     def __repr__(self) -> str:
         what = "pressure" if self.traction is None else "traction"
@@ -240,7 +233,7 @@ class HeatSource:
     @property
     def varies(self) -> bool:
         """Whether it depends on the place."""
-        return callable(self.source) and arguments_of(self.source) == 2
+        return of_place(self.source)
 
     def at(self, x: FloatArray, t: float) -> FloatArray:
         """The source at places.
@@ -262,13 +255,7 @@ class HeatSource:
         TypeError, ValueError
             The function returned another shape, or numbers that are not finite.
         """
-        if not callable(self.source):
-            return np.full(len(x), self.source)
-        if self.varies:
-            values = asked("source(x, t)", self.name, self.source, x.copy(), t)
-            return _check.array(f"source(x, t) of {self.name!r}", values, (len(x),))
-        values = asked("source(t)", self.name, self.source, t)
-        return np.full(len(x), float(_check.array(f"source(t) of {self.name!r}", values, ())))
+        return values_at("source", self.name, self.source, x, t, x.shape[:1])
 
     def __repr__(self) -> str:
         shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} W/m³"
@@ -290,6 +277,24 @@ def asked(what: str, name: str, function: Callable[..., Any], *arguments: Any) -
     except BaseException as error:
         error.add_note(f"Raised by {what} of {name!r}.")
         raise
+
+
+def of_place(given: Any) -> bool:
+    """Is it a function f(x, t)?"""
+    return callable(given) and arguments_of(given) == 2
+
+
+def values_at(
+    what: str, name: str, given: Any, x: FloatArray, t: float, shape: tuple[int, ...]
+) -> FloatArray:
+    """A number, a function f(t) or f(x, t) at places (k, d) [m]: one entry of `shape` (k, ...) for each of them."""
+    if not callable(given):
+        return np.broadcast_to(given, shape)
+    if of_place(given):
+        values = asked(f"{what}(x, t)", name, given, x.copy(), t)
+        return _check.array(f"{what}(x, t) of {name!r}", values, shape)
+    values = asked(f"{what}(t)", name, given, t)
+    return np.broadcast_to(_check.array(f"{what}(t) of {name!r}", values, shape[1:]), shape)
 
 
 def _place(where: Where) -> str:
