@@ -63,7 +63,7 @@ GROUPS = {
     ),
     "Sand, soil and mud": (
         *("sand-column", "sand-column-3d", "sand-hourglass", "clay-indentation", "mudslide"),
-        *("retaining-wall", "quick-clay"),
+        *("retaining-wall", "excavation", "quick-clay"),
     ),
     "Elastic solids": (
         "cube",

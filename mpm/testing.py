@@ -66,8 +66,8 @@ def assert_conserved(
     AssertionError
         The message names the quantity, its largest departure and the tolerance.
     TypeError, ValueError
-        `sim` is no simulation, has taken no step, was not made with ``history=1``, or has emitters; a tolerance is
-        negative.
+        `sim` is no simulation, has taken no step, was not made with ``history=1``, or has emitters or drains; a
+        tolerance is negative.
 
     Examples
     --------
@@ -87,6 +87,8 @@ def assert_conserved(
         raise ValueError("sim: has taken no step yet; must have a run in its history")
     if sim.scene.emitters:
         raise ValueError("sim: has emitters, whose fillings bring in mass and momentum; must have none")
+    if sim.scene.drains:
+        raise ValueError("sim: has drains, which take mass and momentum; must have none")
     failures, turning = [], False
     for row in drifts(sim, start_of(sim)):
         name = {"m": "mass", "P": "momentum", "L": "angular_momentum"}[row.quantity[0]]

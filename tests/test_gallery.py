@@ -26,6 +26,7 @@ SCALE = {
     "dominoes": 1,
     "drum": 0.5,
     "dzhanibekov": 0.5,
+    "excavation": 0.5,
     "gears": 0.5,
     "hammer-blow": 0.5,
     "hertz": 0.5,

@@ -359,6 +359,7 @@ RESULTS += (integrators.Trajectory, fem.Elements, fem.Mesh)
 BASES = (M.Material, S.Shape, motion.Motion)  # refuse to be made at all
 HELD_FOR_SEVERAL = (
     "Collides",
+    "Flowing",
     "Loaded",
     "Run",
     "Solver",

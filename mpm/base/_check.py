@@ -257,7 +257,10 @@ def number(
         raise ValueError(f"{name} = {shown(value)}: must be {allowed}, and below 1e308") from None
     above = low < result if low_open else low <= result
     below = result < high if high_open else result <= high
-    if not (math.isfinite(result) and above and below):
+    if not math.isfinite(result):
+        finite = "" if allowed.startswith("finite") else "finite and "
+        raise ValueError(f"{name} = {result!r}: must be {finite}{allowed}")
+    if not (above and below):
         raise ValueError(f"{name} = {result!r}: must be {allowed}")
     return result
 

@@ -67,6 +67,8 @@ def refuse_scene(scene: _scene.Scene) -> None:
     refuse_heat(scene, "mpm.fem")
     if scene.emitters:
         raise ValueError("scene has emitters: must have none, bodies of finite elements are meshed once")
+    if scene.drains:
+        raise ValueError("scene has drains: must have none, particles are deleted, and elements are not")
     if not scene.bodies:
         raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
     for face, wall in scene.walls.items():

@@ -240,3 +240,52 @@ def quick_clay(
     corners = [(0, 0), (32, 0), (32, 2), (18, 2), (15, 8), (0, 8)]
     scene.add(shapes.Polygon(corners), clay, name="clay")
     return scene
+
+
+@listed(
+    "a pit is dug in three stages; after the third its side slides in (2-D)",
+    duration=3.2,
+    fps=25.0,
+    numerics={"dx": 1 / 5},
+    color="plastic_strain",
+    limits=(0.0, 0.5),
+)
+def excavation(
+    *,
+    E: float = 1e7,
+    nu: float = 0.35,
+    density: float = 1800.0,
+    friction_angle_deg: float = 10.0,
+    cohesion: float = 11e3,
+    depth: float = 4.5,
+    gravity: float = 9.81,
+) -> Scene:
+    """A pit with upright sides, 3 m wide, is dug in three equal stages in level ground that is at rest at first.
+
+    The mirror at the left face stands for the other half. An upright cut stands up to a height of about
+    4c/(ρ g) tan(45° + φ/2), here 3 m: after the first two stages the ground comes to rest again, and after the third a
+    wedge slides into the pit. ``sim.scene.drains`` has the stages.
+
+    Parameters
+    ----------
+    E, nu, density, friction_angle_deg, cohesion
+        As in `mpm.materials.MohrCoulomb` [Pa], [1], [kg/m³], [degrees], [Pa].
+    depth : float
+        Of the pit in the end [m], > 0 and <= 5.
+    gravity : float
+        [m/s²], downwards.
+    """
+    deepest = _check.number("depth", depth, low=0, low_open=True, high=5, unit="m")
+    phi = _check.number(
+        "friction_angle_deg", friction_angle_deg, low=0, low_open=True, high=90, high_open=True, unit="deg"
+    )
+    walls = {"x-": "mirror", "x+": "slip", "y-": "sticky"}
+    scene = Scene((0, 0), (12, 6.8), gravity=(0, -gravity), walls=walls)
+    soil = materials.MohrCoulomb(E=E, nu=nu, density=density, friction_angle_deg=phi, cohesion=cohesion)
+    scene.add(shapes.Box((0, 0), (12, 6)), soil, name="ground")
+    for stage in (1, 2, 3):
+        pit = shapes.Box((0, 6 - deepest * stage / 3), (3, 7))
+        scene.add_drain(pit, start=0.2 + 0.8 * (stage - 1), name=f"stage {stage}")
+    if gravity:
+        scene.lithostatic(1 - np.sin(np.radians(phi)))
+    return scene

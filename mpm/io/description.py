@@ -30,6 +30,7 @@ from mpm.materials.varying import Varying
 from mpm.scene import changes
 from mpm.scene.colliders import Collider, make_collider
 from mpm.scene.contacts import BONDED, Contact
+from mpm.scene.drains import Drain, make_drain
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
@@ -181,9 +182,11 @@ class Writer:
 
     def scene(self, scene: Scene) -> Tree:
         emitters = {"emitters": [self.fields(one) for one in scene.emitters]} if scene.emitters else {}
+        drains = {"drains": [self.fields(one) for one in scene.drains]} if scene.drains else {}
         loads = {"loads": [self.load(one) for one in scene.loads]} if scene.loads else {}
         return (
             emitters
+            | drains
             | loads
             | {
                 "lower": self.value(scene.lower),
@@ -213,6 +216,7 @@ class Writer:
         thing: Body
         | Collider
         | Contact
+        | Drain
         | Emitter
         | Load
         | Wall
@@ -334,6 +338,12 @@ class Reader:
             taken = {one.name for one in scene.bodies} | {one.name for one in scene.emitters}
             fields = self.fields(entry, "emitter")
             scene._emitters.append(make_emitter(**fields, dimension=scene.dimension, taken=taken, number=0))
+        for entry in listing(given.get("drains", []), "drains"):  # missing in older files
+            taken = {one.name for one in scene.drains}
+            drain = make_drain(
+                **self.fields(entry, "drain"), dimension=scene.dimension, taken=taken, number=0
+            )
+            scene._drains.append(drain)
         if "contact" in given:  # missing where all bodies are bonded
             scene._contact = Contact(**mapping(given["contact"], "contact"))
         for entry in listing(given.get("contacts", []), "contacts"):

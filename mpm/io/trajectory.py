@@ -249,7 +249,8 @@ def stage(sim: Running, bodies: Sequence[Solid] = ()) -> tuple[Tree, Arrays]:
     """The scene as `mpm.io.description` has it, with the shapes of rigid `bodies` in place of its bodies: others are
     their particles. Loads and contacts of pairs are of bodies, and are left out with them."""
     scene = copy.copy(sim.scene)
-    scene._bodies, scene._emitters, scene._loads, scene._contacts = [], [], [], {}
+    scene._bodies, scene._emitters, scene._drains = [], [], []
+    scene._loads, scene._contacts = [], {}
     writer = Describer()
     tree = writer.scene(scene)
     return tree | ({"solids": solids.describe(bodies, writer)} if bodies else {}), writer.arrays

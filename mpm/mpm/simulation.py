@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -346,6 +347,7 @@ class Simulation(Populated, Solver, kind="simulation"):
                 self._insert(one)
         self._find_volumes()
         self._attached = attach_all(self)
+        self._drain(-math.inf)
         self._emit()
 
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
@@ -892,7 +894,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         digest = self._digest(
             self._numerics.described(),
             repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
-            *map(repr, self._scene.emitters),
+            *map(repr, (*self._scene.emitters, *self._scene.drains)),
             repr(self._rng.bit_generator.state),
             *([repr((self._scene.contact, self._scene.contacts, self._layers))] * self._scene._touches),
         )

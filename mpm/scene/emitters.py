@@ -14,7 +14,8 @@ from mpm.materials.laws import Material
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import volume_within
 
-SLACK = 1e-9  # relative: of rates and times, for rounding
+SLACK = 1e-9  # relative: of rates and ends, for rounding
+LATE = 1e-12  # relative: of times, for rounding; what is due comes so much earlier
 FASTEST = 1e90  # m/s, as of colliders: squares stay finite
 GONE = ", also among bodies and emitters"
 

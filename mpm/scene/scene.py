@@ -24,7 +24,9 @@ from mpm.scene import walls as _walls
 from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
 from mpm.scene.domain import are_whole, refuse_many, whole_cells
-from mpm.scene.emitters import Emitter, make_emitter, refuse_titles
+from mpm.scene.drains import Drain
+from mpm.scene.emitters import Emitter, refuse_titles
+from mpm.scene.flowing import Flowing
 from mpm.scene.loaded import Loaded
 from mpm.scene.loads import Load
 from mpm.shapes import Points, Shape
@@ -294,7 +296,7 @@ def _for_all(name: str, value: object, shape: tuple[int, ...]) -> FloatArray:
     return _check.frozen(_check.array(name, value, shape))
 
 
-class Scene(Collides, Loaded, _check.Strict):
+class Scene(Collides, Flowing, Loaded, _check.Strict):
     """The physical problem. Simulations copy it and never change it.
 
     Parameters
@@ -346,6 +348,7 @@ class Scene(Collides, Loaded, _check.Strict):
         "_colliders",
         "_contact",
         "_contacts",
+        "_drains",
         "_emitters",
         "_gravity",
         "_kept",
@@ -391,6 +394,7 @@ class Scene(Collides, Loaded, _check.Strict):
         self._contacts: dict[tuple[str, str], _contacts.Contact] = {}
         self._bodies: list[Body] = []
         self._colliders: list[Collider] = []
+        self._drains: list[Drain] = []
         self._emitters: list[Emitter] = []
         self._loads: list[Load] = []
         self._kept = False
@@ -465,80 +469,6 @@ class Scene(Collides, Loaded, _check.Strict):
     def loads(self) -> tuple[Load, ...]:
         """The loads, heat sources and held regions in the order of their addition."""
         return tuple(self._loads)
-
-    @property
-    def emitters(self) -> tuple[Emitter, ...]:
-        """The emitters in the order of their addition."""
-        return tuple(self._emitters)
-
-    @_check.options
-    def add_emitter(
-        self,
-        shape: Shape,
-        material: Material,
-        *,
-        velocity: npt.ArrayLike,
-        rate: float | None = None,
-        start: float = 0.0,
-        until: float | None = None,
-        name: str | None = None,
-    ) -> Emitter:
-        """Add an emitter: a shape that fills with new material again and again while a simulation runs.
-
-        A filling is a body of its own, ``NAME 0``, ``NAME 1``, …, which moves with the velocity from the time of its
-        turn on. It comes after the first whole step at or after this time, moved on by what it is late. Without a
-        `rate` a filling comes when the one before has just left the shape, so that the jet has no gaps. A scene with an
-        emitter needs no bodies: it may start empty. `mpm.Simulation` and `mpm.sph.Simulation` take
-        emitters; `mpm.fem.Simulation` refuses them. In `mpm.sph.Simulation` a filling that finds fluid or a collider
-        in its shape lacks the particles there, or all of them; the first one of an emitter warns. A wall behind an
-        emitter must not hold on to what leaves: see `Simulation.add`.
-
-        Parameters
-        ----------
-        shape : one of `mpm.shapes`
-            Finite, of a volume > 0, within the domain: a simulation refuses others.
-        material : one of `mpm.materials`
-            Neither rigid nor with parameters that vary.
-        velocity : array_like, shape (d,)
-            Of the material [m/s], not 0; components of at most 1e90.
-        rate : float, optional
-            Volume per time [m³/s], in 2-D [m²/s], > 0; at most, and by default, the volume of the shape over the time
-            in which the material leaves it.
-        start : float
-            When the first filling comes [s], >= 0, default 0.
-        until : float, optional
-            No filling comes at this time or later [s], > `start`. Default: it never ends.
-        name : str, optional
-            A unique name; default ``emitter0``, ``emitter1``, … No body may be ``NAME`` with a space and a number.
-
-        Returns
-        -------
-        Emitter
-            With ``volume``, ``rate``, ``interval`` [s], and what was given.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
-            before.
-        """
-        self._refuse_if_kept("sim.add(shape, material) adds a body to the simulation")
-        emitter = make_emitter(
-            shape,
-            material,
-            velocity=velocity,
-            rate=rate,
-            start=start,
-            until=until,
-            name=name,
-            dimension=self.dimension,
-            taken={one.name for one in self._bodies} | {one.name for one in self._emitters},
-            number=len(self._emitters),
-        )
-        for body in self._bodies:
-            refuse_titles(body.name, [emitter])
-        self._emitters.append(emitter)
-        return emitter
 
     @_check.options
     def add(
@@ -753,6 +683,7 @@ class Scene(Collides, Loaded, _check.Strict):
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "_bodies", list(self._bodies))
         object.__setattr__(other, "_colliders", list(self._colliders))
+        object.__setattr__(other, "_drains", list(self._drains))
         object.__setattr__(other, "_emitters", list(self._emitters))
         object.__setattr__(other, "_loads", list(self._loads))
         object.__setattr__(other, "_contacts", dict(self._contacts))
@@ -801,6 +732,7 @@ class Scene(Collides, Loaded, _check.Strict):
         lines += [f"  {line}" for line in _check.ends(self._bodies, "bodies", repr)]
         lines += [f"  {line}" for line in _check.ends(self._colliders, "colliders", repr)]
         lines += [f"  {line}" for line in _check.ends(self._emitters, "emitters", repr)]
+        lines += [f"  {line}" for line in _check.ends(self._drains, "drains", repr)]
         lines += [f"  {line}" for line in _check.ends(self._loads, "loads", repr)]
         return "\n".join(lines)
 

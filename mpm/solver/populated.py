@@ -18,7 +18,7 @@ from mpm.base._check import FloatArray
 from mpm.joints import Joint
 from mpm.materials.laws import Material
 from mpm.sampling.sampling import refuse_outside
-from mpm.scene.emitters import Emitter, refuse_titles
+from mpm.scene.emitters import LATE, Emitter, refuse_titles
 from mpm.scene.scene import Body, Gradient, Scene, Velocity, make_body
 from mpm.shapes import Box, Shape
 from mpm.solver import derived
@@ -28,7 +28,6 @@ __all__ = ["Gone", "Part", "Populated", "refuse_emitters_outside", "rows_of"]
 
 MOST_IDS = 2**62
 START = "start"  # the field that `keep_start` adds
-LATE = 1e-12  # relative: of times, for rounding
 
 
 class Part(Protocol):
@@ -150,11 +149,15 @@ class Populated(SolverBase, abstract=True):
                 count[name] += 1
         return count
 
-    def _next_filling(self) -> float:
-        if not self._scene._emitters:
-            return math.inf
-        count = self._fillings()
-        return min(emitter.time(count[emitter.name]) for emitter in self._scene.emitters)
+    def _next_change(self) -> float:
+        scene, count = self._scene, self._fillings() if self._scene._emitters else {}
+        fillings = [one.time(count[one.name]) * (1 - LATE) for one in scene._emitters]
+        return min([*fillings, *(one.next_turn(self._core.time) for one in scene._drains)], default=math.inf)
+
+    def _drain(self, before: float) -> None:
+        for drain in self._scene._drains:
+            if drain.next_turn(before) <= self._core.time:
+                self.particles.delete(drain.shape)
 
     def _emit(self) -> None:
         if not self._scene._emitters:
@@ -162,7 +165,7 @@ class Populated(SolverBase, abstract=True):
         now, count = self._core.time, self._fillings()
         for emitter in self._scene.emitters:
             number = count[emitter.name]
-            while (due := emitter.time(number)) <= now * (1 + LATE):
+            while (due := emitter.time(number)) * (1 - LATE) <= now:
                 body = make_body(
                     emitter.shape,
                     emitter.material,

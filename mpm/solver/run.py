@@ -194,13 +194,17 @@ class Run(_check.Strict):
             self._take_frames()  # an interrupt may have come before it
             while True:
                 until = min((recording._due for recording in self._recordings), default=pause)
-                until = min(until, self._next_filling())
+                until = min(until, self._next_change())
                 if pace is not None:
                     until = min(until, pace.pause())
-                try:
-                    self._advance_to(last - core.steps, end, min(until, pause))
+                before = core.time
+                try:  # also an interrupt ends the run at a whole step, where a drain and a frame may be due
+                    try:
+                        self._advance_to(last - core.steps, end, min(until, pause))
+                    finally:
+                        self._drain(before)
                     self._emit()
-                finally:  # also an interrupt ends the run at a whole step, and a frame may be due there
+                finally:
                     self._take_frames()
                 if pace is not None:
                     pace.show()
@@ -231,11 +235,14 @@ class Run(_check.Strict):
         """Whether a run advances in pieces; then this thread holds the core between them."""
         scene = self._scene  # asked before every step
         forced = scene.body_force is not None or bool(scene._loads)
-        return bool(self._recordings) or forced or bool(scene._emitters)
+        return bool(self._recordings or scene._emitters or scene._drains) or forced
 
-    def _next_filling(self) -> float:
-        """When an emitter fills next [s]; infinite without emitters."""
+    def _next_change(self) -> float:
+        """When a drain acts next, or an emitter fills [s]; infinite without them."""
         return math.inf
+
+    def _drain(self, before: float) -> None:
+        """Delete what is in the drains that have had a turn after the time `before`."""
 
     def _emit(self) -> None:
         """Fill the emitters whose time has come."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -203,6 +204,7 @@ class Simulation(Populated, Solver, kind="sph"):
         for body, x, v in sampled:
             self._insert(body, x, v)
         self._core.totals()
+        self._drain(-math.inf)
         self._emit()
         self._warn_of_stretched()
 
@@ -507,7 +509,8 @@ class Simulation(Populated, Solver, kind="sph"):
         It covers the particles with the clock, the domain with gravity and walls, the numerics, the fluid and the
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        digest = self._digest(self._numerics.described(), repr(self._fluid), *map(repr, self._scene.emitters))
+        flows = map(repr, (*self._scene.emitters, *self._scene.drains))
+        digest = self._digest(self._numerics.described(), repr(self._fluid), *flows)
         arrays = self._core.snapshot()
         digest.update(arrays["counters"][:16])  # steps, next id
         for name in sorted(arrays.keys() - {"history", "books", "numbers", "counters"}):
