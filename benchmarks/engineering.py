@@ -190,6 +190,24 @@ def waves() -> Iterator[Row]:
             left = np.abs(sim.particles.v[:, axis]).max() / before
             yield f"{kind} wave at a wall, reflected", f"{method}, {cells} cells", left, 0.03
     yield oblique(pressure, shear)
+    yield burst(pressure)
+
+
+def burst(pressure: float) -> Row:
+    """A pressure wave from the middle of a disc, at an absorbing collider around it: the amplitude that is left."""
+    cells, disc = 96, mpm.shapes.Ball((0, 0), 1)
+    scene = mpm.Scene((-1.25, -1.25), (1.25, 1.25), walls="separate")
+    scene.add_collider(~disc, contact="absorbing")
+    scene.add(disc, SOLID, velocity=lambda x: 1e-4 * x * np.exp(-((x / 0.1) ** 2).sum(axis=1))[:, None])
+    sim = mpm.Simulation(scene, dx=1 / cells)
+    sim.run(1.6 / pressure)
+    energy = sim.history["kinetic"] + sim.history["elastic"]
+    return (
+        "pressure wave at a circle, reflected",
+        f"mpm, {cells} cells",
+        float(np.sqrt(energy[-1] / energy[0])),
+        0.03,
+    )
 
 
 def oblique(pressure: float, shear: float) -> Row:

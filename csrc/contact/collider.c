@@ -189,6 +189,8 @@ double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const
         const mpm_collider_state *state = &colliders[k].now;
         double v[3], arm[3], own[3];
         uint64_t near, beside;
+        if (colliders[k].contact == MPM_ABSORBING)
+            continue;
         rigid_velocity(state, centre, v);
         for (int a = 0; a < 3; a++)
             arm[a] = centre[a] - state->reference[a];

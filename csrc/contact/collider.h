@@ -32,6 +32,7 @@ typedef struct mpm_collider {
     mpm_contact contact;
     double friction; /* Coulomb coefficient mu >= 0; unused by sticky colliders */
     double restitution; /* of impacts of rigid bodies, 0 .. 1; unused unless they separate */
+    double speeds[2]; /* of the waves that an absorbing one lets out: pressure, shear [m/s]; unused by the others */
     mpm_motion motion;
     double reference[3]; /* c_0 [m]: reference point of torques, which moves with the collider */
     mpm_collider_state now;
@@ -109,8 +110,8 @@ typedef struct mpm_contact_point {
 } mpm_contact_point;
 
 /** Finds the colliders that can hold a point within `radius` [m] of `centre` now or within a step of `dt`. Sets `near`,
- *  adds to `parts` and `beside` and raises `speed` in their books (one each). Returns the largest speed, -1 if there is
- *  none. */
+ *  adds to `parts` and `beside` and raises `speed` in their books (one each). Absorbing ones hold nothing. Returns the
+ *  largest speed, -1 if there is none. */
 double mpm_collider_find_near(const mpm_collider *colliders, size_t count, const double centre[3], double radius,
                               double dt, mpm_collider_book *books);
 

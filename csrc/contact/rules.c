@@ -11,7 +11,8 @@ static const mpm_rule table[] = {
     [MPM_MIRROR] = {"mirror", .wall = true, .images = true, .methods = MPM_FOR_ALL},
     [MPM_PERIODIC] = {"periodic", .wall = true, .images = true, .joins = true,
                       .methods = MPM_FOR_POINTS | MPM_FOR_FLUID}, /* elements cannot cross a face */
-    [MPM_ABSORBING] = {"absorbing", .wall = true, .absorbs = true, .methods = MPM_FOR_POINTS | MPM_FOR_ELEMENTS},
+    [MPM_ABSORBING] = {"absorbing", .wall = true, .collider = true, .absorbs = true,
+                       .methods = MPM_FOR_POINTS | MPM_FOR_ELEMENTS},
 };
 
 const mpm_rule *mpm_rules_get(int contact)
@@ -27,9 +28,9 @@ int mpm_rules_find(const char *name)
     return -1;
 }
 
-static bool is_speed(double speed)
+bool mpm_rules_are_speeds(const double speeds[2])
 {
-    return speed >= 0 && speed <= 1e90; /* squares stay finite */
+    return speeds[0] >= 0 && speeds[1] >= 0 && speeds[0] <= 1e90 && speeds[1] <= 1e90; /* squares stay finite */
 }
 
 bool mpm_rules_allow(const mpm_wall walls[2], unsigned method)
@@ -38,7 +39,7 @@ bool mpm_rules_allow(const mpm_wall walls[2], unsigned method)
         const mpm_rule *rule = mpm_rules_get((int)walls[side].contact);
         if (!rule || !rule->wall || !(rule->methods & method) || !(walls[side].friction >= 0) ||
             !(walls[side].restitution >= 0 && walls[side].restitution <= (rule->rebounds ? 1 : 0)) ||
-            !is_speed(walls[side].speeds[0]) || !is_speed(walls[side].speeds[1]))
+            !mpm_rules_are_speeds(walls[side].speeds))
             return false;
     }
     return mpm_rules_get((int)walls[0].contact)->joins == mpm_rules_get((int)walls[1].contact)->joins;

@@ -27,5 +27,8 @@ const mpm_rule *mpm_rules_get(int contact);
 /** The contact of that name, -1 if there is none. */
 int mpm_rules_find(const char *name);
 
+/** Can they be those of waves [m/s]? */
+bool mpm_rules_are_speeds(const double speeds[2]);
+
 /** Do the walls of an axis go together, and may a simulation by `method` have them? */
 bool mpm_rules_allow(const mpm_wall walls[2], unsigned method);

@@ -346,7 +346,9 @@ static mpm_status add_collider(void *self, const mpm_collider *collider)
 {
     mpm_simulation *simulation = self;
     mpm_run *run = &simulation->run;
-    return mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
+    const mpm_status status = mpm_books_add_collider(&simulation->boundary, &run->allocator, &run->history, collider);
+    simulation->damps |= !status && collider->contact == MPM_ABSORBING;
+    return status;
 }
 
 /* ---- particles come and go -------------------------------------------------------------------------------------- */

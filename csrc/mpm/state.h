@@ -131,7 +131,7 @@ struct mpm_simulation {
     bool lacks_energy;   /* a material has stresses without an energy in implicit steps */
     bool has_rigid;      /* a material is rigid */
     bool has_kink;       /* the stress of a material has a kink */
-    bool damps;          /* there is damping, or an absorbing wall */
+    bool damps;          /* there is damping, or an absorbing wall or collider */
     bool has_fluid;      /* a material keeps J alone */
     double fluid_volume; /* per mass of the first fluid of which that is known [m3/kg]; 0: there is none */
     mpm_rigid_body *rigid; /* per material */

@@ -580,7 +580,8 @@ static int set_threads(PyObject *self, PyObject *value, void *unused)
 static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=(), density=0) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
-     "add_collider(name, contact, friction, restitution, nodes, numbers, reference, motion, vector, frequency, keys)"},
+     "add_collider(name, contact, friction, restitution, speeds, nodes, numbers, reference, motion, vector, frequency, "
+     "keys)"},
     {"set_gravity", set_gravity, METH_O, "set_gravity((3,)): between runs; the state stays as it is"},
     {"set_friction", set_friction, METH_O, "set_friction((6,)): of the walls, likewise"},
     {"set_material", set_material, METH_VARARGS,

@@ -11,7 +11,7 @@ from mpm.base import _check
 from mpm.base._check import Unset
 from mpm.base.options import CoreRows, Row, option
 from mpm.scene.scene import Scene
-from mpm.scene.waves import refuse_absorbing
+from mpm.scene.waves import refuse_absorbing, refuse_absorbing_colliders
 from mpm.solver.options import Common
 from mpm.solver.stepping import refuse_coarse_positions
 
@@ -89,6 +89,9 @@ class Options(Common):
         """The options of a simulation of the scene; errors name option, value and what is allowed. The spacing is 0
         where the cells of the bodies give it."""
         chosen = cls(**cls._values(scene, arguments))
+        refuse_absorbing_colliders(
+            scene, "elements end at their own faces; an absorbing wall lets their waves out"
+        )
         if chosen.integrator != INTEGRATORS[0]:
             refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
         if chosen.spacing:

@@ -234,6 +234,8 @@ class Writer:
             given.pop("thermal", None)
         if isinstance(thing, (Wall, Collider)):
             given = {name: value for name, value in given.items() if name not in HEAT or value}
+        if isinstance(thing, Collider) and thing.speeds is None:
+            del given["speeds"]
         return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:

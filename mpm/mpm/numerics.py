@@ -254,10 +254,7 @@ class Numerics(Leaving):
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
         chosen._refuse_heat(scene)
-        if chosen.is_implicit:
-            refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
-        if any(material._row["rigid"] for material in scene._filling):
-            refuse_rigid_at_dashpots(scene)
+        chosen.refuse_dashpots(scene)
         if chosen.kernel == "linear" and not chosen.dt:
             warnings.warn(
                 "kernel = 'linear': dt='auto' has no safe step for it: its gradient jumps where particles cross cells, "
@@ -322,6 +319,13 @@ class Numerics(Leaving):
                 f"{which}: kernel = 'linear' reaches one cell, within which gaps between bodies cannot be told; use "
                 "'quadratic' or 'cubic', or leave the contact out"
             )
+
+    def refuse_dashpots(self, scene: Scene) -> None:
+        """Raise ValueError for an absorbing wall or collider that nothing can have."""
+        if self.is_implicit:
+            refuse_absorbing(scene, "implicit steps have no dashpots, and damp waves by themselves")
+        if any(material._row["rigid"] for material in scene._filling):
+            refuse_rigid_at_dashpots(scene)
 
     def _refuse_heat(self, scene: Scene) -> None:
         heat.refuse_heaters(scene)
@@ -395,7 +399,7 @@ def unused_by_bodies(scene: Scene) -> tuple[str, ...]:
 
 
 def refuse_rigid_at_dashpots(scene: Scene) -> None:
-    """Raise ValueError for an absorbing wall beside a rigid body."""
+    """Raise ValueError for an absorbing wall or collider beside a rigid body."""
     refuse_absorbing(scene, "a rigid body has no waves, and nothing would hold it at the face")
 
 

@@ -42,7 +42,7 @@ from mpm.scene.colliders import (
 from mpm.scene.contacts import refuse_bars
 from mpm.scene.loads import HeatSource, Load, Traction, mechanical
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
-from mpm.scene.waves import refuse_other_waves
+from mpm.scene.waves import collider_speeds, refuse_other_waves
 from mpm.shapes import Points, Shape
 from mpm.solver import derived
 from mpm.solver.checkup import GridLooks
@@ -335,7 +335,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
-        prepared = [prepare(collider, lower, upper, spacing) for collider in scene.colliders]
+        prepared = [
+            replace(prepare(one, lower, upper, spacing), speeds=collider_speeds(scene, one))
+            for one in scene.colliders
+        ]
         self._begin(scene._new_run(), prepared)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
@@ -621,6 +624,7 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
+        self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
         heat.refuse_heaters(scene)

@@ -20,6 +20,7 @@ from mpm.mpm.rigidforms import JOINT, NUMBERS, Form
 from mpm.mpm.snapshot import Part, Snapshot
 from mpm.scene.colliders import Collider, Prepared
 from mpm.scene.scene import Body, Scene
+from mpm.scene.waves import collider_speeds
 from mpm.solver import loading
 from mpm.solver.particles import RESERVED
 from mpm.solver.populated import Gone
@@ -225,6 +226,7 @@ def _prepared(tree: object, reader: Reader, scene: Scene) -> Prepared:
         np.ascontiguousarray(reader.value(given["nodes"]), dtype=np.int64),
         _check.array("numbers", reader.value(given["numbers"]), (None,)),
         _check.array("reference", reader.value(given["reference"]), (scene.dimension,)),
+        speeds=collider_speeds(scene, collider),
     )
 
 

@@ -16,7 +16,16 @@ from mpm import motion as _motion
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
-from mpm.scene.walls import FRICTIONAL, RULES, Wall, checked_heat, checked_restitution, heat_of, shown_heat
+from mpm.scene.walls import (
+    FRICTIONAL,
+    RULES,
+    Wall,
+    checked_heat,
+    checked_restitution,
+    checked_speeds,
+    heat_of,
+    shown_heat,
+)
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
 
@@ -42,6 +51,7 @@ class Collider:
     temperature: float | None = None
     flux: float = 0.0
     transfer: tuple[float, float] | None = None
+    speeds: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -50,8 +60,9 @@ class Collider:
         friction = f", friction={self.friction:g}" if self.friction else ""
         motion = f", {self.motion!r}" if self.motion is not None else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
+        speeds = f", speeds={self.speeds!r}" if self.speeds else ""
         heat = "".join(f", {part}" for part in shown_heat(self))
-        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{heat}{motion}"
+        return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{speeds}{heat}{motion}"
 
 
 def make_collider(
@@ -65,6 +76,7 @@ def make_collider(
     temperature: object = None,
     flux: object = 0.0,
     transfer: object = None,
+    speeds: object = None,
     dimension: int,
     taken: set[str],
 ) -> Collider:
@@ -87,7 +99,8 @@ def make_collider(
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
     title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
     heat = checked_heat(temperature, flux, transfer)
-    return Collider(shape, rule, coefficient, motion, title, rebound, **heat)
+    waves = checked_speeds(speeds, rule, "collider")
+    return Collider(shape, rule, coefficient, motion, title, rebound, **heat, speeds=waves)
 
 
 class Collides:
@@ -116,6 +129,7 @@ class Collides:
         contact: str = "separate",
         friction: float = 0.0,
         restitution: float = 0.0,
+        speeds: Sequence[float] | None = None,
         temperature: float | None = None,
         flux: float = 0.0,
         transfer: Sequence[float] | None = None,
@@ -136,6 +150,11 @@ class Collides:
         ``"sticky"``
             v = v_co. Material that starts inside is clamped: it stays there, or moves along with the collider. Material
             that starts inside another contact is squeezed, which warns; so does a body that lies in a clamp as a whole.
+        ``"absorbing"``
+            Holds nothing: waves leave through the surface, as through an absorbing wall (`mpm.Wall`), by dashpots with
+            the traction −ρ (c_p v_n, c_s v_t) of v − v_co. Material should end at the surface, as a body has that is
+            intersected with ``~shape``; a collider ``~shape`` bounds a part of an infinite solid. Explicit steps of
+            `mpm.Simulation` without rigid bodies have it.
 
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
         inside; particles that are thrown or pressed against the surface get up to half a cell below it. A collider
@@ -162,7 +181,7 @@ class Collides:
             A solid of the scene's dimension. ``~shape`` is everything around it: a container. A mesh keeps distances on
             a lattice, dx/2 apart, where the domain meets it: 8 bytes each, which `repr` of a simulation counts. More
             than a quarter of a gigabyte warns; more than a gigabyte raises.
-        contact : {"separate", "slip", "sticky"}
+        contact : {"separate", "slip", "sticky", "absorbing"}
         friction : float, optional
             Coulomb's coefficient >= 0 of ``"separate"`` and ``"slip"``: the tangential velocity loses at most
             `friction` times the removed normal velocity. ``"slip"`` removes it both ways, so that friction also
@@ -170,6 +189,9 @@ class Collides:
         restitution : float, optional
             Newton's coefficient e of impacts of `Rigid` bodies, 0 to 1, of ``"separate"``: a body leaves the surface,
             as it moves, with e times the normal velocity with which it came (`Wall`).
+        speeds : (float, float), optional
+            Of the waves that an ``"absorbing"`` collider lets out, pressure and shear, c_p >= c_s >= 0 [m/s]. Default:
+            those of the bodies when the simulation is made or gets the collider; they must then agree.
         temperature : float, optional
             Temperature of the collider [K], > 0, if bodies conduct heat (`mpm.Thermal`): material has it at the nodes
             that the collider holds, to first order in dx. Default None: the collider is insulated.
@@ -214,6 +236,7 @@ class Collides:
             contact=contact,
             friction=friction,
             restitution=restitution,
+            speeds=speeds,
             temperature=temperature,
             flux=flux,
             transfer=transfer,
@@ -244,6 +267,7 @@ class Prepared:
     numbers: FloatArray
     reference: FloatArray
     hint: str = ""  # an addition to warnings about it
+    speeds: tuple[float, float] = (0.0, 0.0)  # of the waves that an absorbing one lets out [m/s]
 
     @property
     def motion(self) -> _motion.Prescription:
@@ -329,7 +353,7 @@ def placed_again(
     placed: Placed, collider: Collider, lower: FloatArray, upper: FloatArray, dx: float
 ) -> Placed:
     """Hand a core another friction or motion of a collider that it has; `dx` as in `prepare`."""
-    prepared = prepare(collider, lower, upper, dx)
+    prepared = replace(prepare(collider, lower, upper, dx), speeds=placed.prepared.speeds)
     cast(_core.Core, placed.core).set_collider(*_arguments(prepared, prepared.motion))
     return Placed(placed.core, placed.index, prepared)
 
@@ -342,6 +366,7 @@ def _arguments(one: Prepared, motion: _motion.Prescription) -> tuple[Any, ...]:
         collider.contact,
         collider.friction,
         collider.restitution,
+        one.speeds,
         one.nodes,
         one.numbers,
         [*one.reference.tolist(), 0.0][:3],
@@ -509,6 +534,7 @@ def _digest(prepared: Prepared) -> bytes:
     digest = hashlib.sha256(b"".join(part.tobytes() for part in parts))
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
     digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
+    digest.update(repr(prepared.speeds).encode() if any(prepared.speeds) else b"")
     digest.update(repr(shown_heat(collider)).encode() if heat_of(collider) else b"")
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

@@ -107,7 +107,7 @@ class Wall:
         object.__setattr__(self, "contact", contact)
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
-        object.__setattr__(self, "speeds", _checked_speeds(speeds, contact))
+        object.__setattr__(self, "speeds", checked_speeds(speeds, contact, "wall"))
         heat = checked_heat(temperature, flux, transfer)
         _refuse_heat(heat, contact)
         for name, value in heat.items():
@@ -121,12 +121,12 @@ class Wall:
         return f"Wall({self.contact!r}{friction}{restitution}{speeds}{heat})"
 
 
-def _checked_speeds(given: object, contact: str) -> tuple[float, float] | None:
-    """The speeds of waves of a wall with a contact; raises TypeError, ValueError."""
+def checked_speeds(given: object, contact: str, what: str) -> tuple[float, float] | None:
+    """The speeds of waves of a wall or collider (`what`) with a contact; raises TypeError, ValueError."""
     if given is None:
         return None
     if contact != ABSORBING:
-        raise ValueError(f"speeds = {_check.shown(given)}: a {contact!r} wall has none; must be None")
+        raise ValueError(f"speeds = {_check.shown(given)}: a {contact!r} {what} has none; must be None")
     pressure, shear = _check.array("speeds", given, (2,)).tolist()
     if not 0 <= shear <= pressure <= FASTEST:
         raise ValueError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
@@ -33,7 +34,7 @@ from mpm.scene.colliders import (
 from mpm.scene.contacts import column_of, why_no_column
 from mpm.scene.loads import mechanical, of_digest
 from mpm.scene.scene import Scene
-from mpm.scene.waves import refuse_other_waves
+from mpm.scene.waves import collider_speeds, refuse_other_waves
 from mpm.solver import derived, totals
 from mpm.solver.keeping import SOLVERS, Format, T
 from mpm.solver.particles import Copies, Particles
@@ -481,7 +482,8 @@ class SolverBase(Run, Collides):
         self._admit(scene)
         resolution = self._resolution
         size = float(getattr(self, resolution))
-        prepared = prepare(collider, scene.lower, scene.upper, size)
+        speeds = collider_speeds(scene, collider)
+        prepared = replace(prepare(collider, scene.lower, scene.upper, size), speeds=speeds)
         self._core.totals()  # what was written through views is taken, or refused, before anything changes
         trial = place(_core.Colliders(self.dimension), [prepared])[0].at(self.time)
         warn_of_thin_or_missing(trial, scene.lower, scene.upper, size, resolution)

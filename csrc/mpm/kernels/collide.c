@@ -47,7 +47,6 @@ double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm
                                        double dt)
 {
     mpm_collider_book *books = colliders->books + (size_t)b * colliders->count;
-    memset(books, 0, colliders->count * sizeof *books);
     return find_near_colliders(colliders, block->block, 0, BLOCK_SIDE - 1, dt, books);
 }
 

@@ -7,7 +7,7 @@
 #include "mpm/kernels/arena.h"
 #include "mpm/kernels/tile.h"
 
-/** Begins the books of block `b` and marks the colliders that can touch its nodes or their images. Returns a bound of
+/** Marks the colliders that can touch nodes of block `b`, or their images, in its books. Returns a bound of
  *  their speed [m/s], -1 if there are none. */
 double MPM_KERNEL(collide_begin_nodes)(const mpm_colliders *colliders, const mpm_node_block *block, ptrdiff_t b,
                                        double dt);

@@ -5,7 +5,7 @@
  *     sum         m, p = sum of the tasks' copies, in task order        grid_velocity.h
  *     velocity    v^n = p/m, in split schemes (scheme.h)
  *     forces      v = (p + dt f)/m + dt g
- *     dashpots    of absorbing walls                                    grid_damping.h
+ *     dashpots    of absorbing walls and colliders                      grid_dashpots.h
  *     pairs       contact between the layers of a place                 grid_pairs.h
  *     colliders   all contacts of a node at once                        grid_contact.h
  *     walls
@@ -19,6 +19,7 @@
  */
 #include "mpm/kernels/grid_contact.h"
 #include "mpm/kernels/grid_damping.h"
+#include "mpm/kernels/grid_dashpots.h"
 #include "mpm/kernels/grid_filter.h"
 #include "mpm/kernels/grid_holds.h"
 #include "mpm/kernels/grid_pairs.h"
@@ -80,6 +81,8 @@ INLINE void advance_place(const mpm_grid_pass *pass, ptrdiff_t first, const ptrd
 static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     pass->reports[b] = (mpm_block_report){0};
+    for (size_t k = 0; k < pass->colliders.count; k++)
+        pass->colliders.books[(size_t)b * pass->colliders.count + k] = (mpm_collider_book){0};
     sum_block(pass, b);
     if (!pass->grid->blocks[b].waits)
         advance_place(pass, b, 1, NULL);

@@ -270,7 +270,7 @@ typedef struct mpm_grid_pass {
     mpm_scheme scheme;
     mpm_grid_stage stage;
     int filter_step;   /* k >= 1 of MPM_GRID_FILTER */
-    bool damps;        /* has damping or absorbing walls */
+    bool damps;        /* has damping, or absorbing walls or colliders */
     double damping;    /* a of the force -a m v [1/s] */
     double dx;
     const mpm_forcing *forcing; /* of held regions, whose nodes are marked; NULL: none is held */
