@@ -608,6 +608,7 @@ def united(case: Case, rng: np.random.Generator) -> Difference:
     parts = [part for one in setup.obstacles for part in united_parts(one.shape)]
     needs(len(parts) > 1 and all(body.law != "rigid" for body in setup.bodies))
     like = setup.obstacles[0]
+    needs(like.contact != "absorbing")  # each of these acts by itself
     if like.motion and like.motion[0] == "keyframes":  # about the middle of each
         like = replace(like, motion=None)
     whole = parts[0]

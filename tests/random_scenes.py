@@ -250,7 +250,7 @@ class Setup:
     steps: int
     contact: tuple[str, float, float] | None = None  # of bodies, with friction and adhesion; None: bonded
     heated: dict[str, tuple[str, Any]] = field(default_factory=dict)  # temperature, flux or transfer of walls
-    speeds: tuple[float, float] | None = None  # of the waves that absorbing walls let out
+    speeds: tuple[float, float] | None = None  # of the waves that absorbing walls and colliders let out
     isa: str = scenes.ISAS[-1]
     number: int = field(default=0, compare=False)
 
@@ -609,6 +609,7 @@ def simulation(setup: Setup) -> Any:
             shape_of(one.shape),
             contact=one.contact,
             friction=one.friction,
+            speeds=setup.speeds if one.contact == "absorbing" else None,
             motion=motion_of(one.motion),
             **dict([one.heat] if one.heat else []),
         )

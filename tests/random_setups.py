@@ -261,7 +261,12 @@ class Maker:
         chosen = [face for face in free if face not in setup.heated and self.maybe(0.6)]
         c_s, ratio = self.random.uniform(0.1, 1.5) * WAVE, self.random.uniform(1, 2)
         walls = setup.walls | dict.fromkeys(chosen, ("absorbing", 0.0))
-        return replace(setup, walls=walls, speeds=(ratio * c_s, c_s) if chosen else None)
+        obstacles = setup.obstacles
+        if setup.method == "mpm" and all(body.law != "rigid" for body in setup.bodies):
+            obstacles = tuple(
+                replace(one, contact="absorbing", friction=0.0) if self.maybe(0.5) else one for one in obstacles
+            )
+        return replace(setup, walls=walls, obstacles=obstacles, speeds=(ratio * c_s, c_s))
 
     def with_heat(self, setup: Setup) -> Setup:
         uniform, maybe = self.random.uniform, self.maybe
