@@ -308,6 +308,7 @@ class Colliders:
         contact: str,
         friction: float,
         restitution: float,
+        speeds: Sequence[float],  # (2,): pressure, shear [m/s]
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
@@ -335,6 +336,7 @@ class Core:
         contact: str,
         friction: float,
         restitution: float,
+        speeds: Sequence[float],  # (2,): pressure, shear [m/s]
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)
@@ -358,6 +360,7 @@ class Core:
         contact: str,
         friction: float,
         restitution: float,
+        speeds: Sequence[float],  # (2,): pressure, shear [m/s]
         nodes: Any,
         numbers: Any,
         reference: Sequence[float],  # (3,)

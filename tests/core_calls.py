@@ -232,8 +232,9 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
 }
 BALL = np.array([[_core.shape_kinds().index("ball"), 0, 4]], dtype=np.int64)
 COLLIDER = (
-    text("other"), text("slip"), number(0.0), number(0.0), array(BALL), array(np.array([0.7, 0.7, 0.0, 0.1])),
-    vector(0.7, 0.7, 0.0), text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
+    text("other"), text("slip"), number(0.0), number(0.0), vector(0.0, 0.0), array(BALL),
+    array(np.array([0.7, 0.7, 0.0, 0.1])), vector(0.7, 0.7, 0.0),
+    text("linear"), vector(0.1, 0.0, 0.0), number(1.0), array(np.zeros((2, 7)), counted=False),
 )  # fmt: skip
 FORM = (
     whole(0, 1, 2**31), array(BALL, counted=False), array(np.array([0.7, 0.7, 0.0, 0.1]), counted=False),

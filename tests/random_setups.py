@@ -264,7 +264,8 @@ class Maker:
         obstacles = setup.obstacles
         if setup.method == "mpm" and all(body.law != "rigid" for body in setup.bodies):
             obstacles = tuple(
-                replace(one, contact="absorbing", friction=0.0) if self.maybe(0.5) else one for one in obstacles
+                replace(one, contact="absorbing", friction=0.0) if self.maybe(0.5) else one
+                for one in obstacles
             )
         return replace(setup, walls=walls, obstacles=obstacles, speeds=(ratio * c_s, c_s))
 

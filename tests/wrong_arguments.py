@@ -257,6 +257,9 @@ TARGETS = {
                  "density": [v for v in POSITIVE if v is not None]}),
     "Thermal.diffusivity": (lambda c, **k: mpm.Thermal(1.0, 1.0).diffusivity(**k), {"density": 1.0},
                             {"density": POSITIVE}),
+    "Scene.add_collider that absorbs": (
+        lambda c, **k: c.scene.add_collider(**k), {"shape": SHAPE, "contact": "absorbing"},
+        {"speeds": [*(v for v in VECTOR if v is not None), (1, 2), (1, -1), (1e91, 1)]}),
     "Wall that absorbs": (lambda c, **k: mpm.Wall(**k), {"contact": "absorbing"},
                           {"speeds": [*(v for v in VECTOR if v is not None), (1, 2), (1, -1), (1e91, 1)]}),
     "Wall that separates": (lambda c, **k: mpm.Wall(**k), {"contact": "separate"}, {"restitution": [*NUMBER, -1, 1.5]}),
@@ -658,6 +661,7 @@ TARGETS = {
                            {"shape": [None, 1, "ball", S.Ball, BALL, S.Points([(0.5, 0.5)]), []],
                             "contact": [*NAME, "mirror"],
                             "friction": NOT_NEGATIVE, "restitution": [*NUMBER, -1, 1.5],
+                            "speeds": [*(v for v in VECTOR if v is not None), (2, 1)],
                             "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
                             "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
                             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],

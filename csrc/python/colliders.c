@@ -89,11 +89,12 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
                                    PyObject *self)
 {
     const char *name, *contact, *motion;
-    PyObject *nodes, *numbers, *reference, *vector, *keys, *result = NULL;
+    PyObject *speeds, *nodes, *numbers, *reference, *vector, *keys, *result = NULL;
     Py_buffer number_view, key_view;
     mpm_collider collider = {0};
-    if (!PyArg_ParseTuple(args, "ssdd(dd)OOOsOdO", &name, &contact, &collider.friction, &collider.restitution,
-                          &collider.speeds[0], &collider.speeds[1], &nodes, &numbers, &reference, &motion, &vector, &collider.motion.frequency, &keys) ||
+    if (!PyArg_ParseTuple(args, "ssddOOOOsOdO", &name, &contact, &collider.friction, &collider.restitution, &speeds,
+                          &nodes, &numbers, &reference, &motion, &vector, &collider.motion.frequency, &keys) ||
+        mpm_python_get_doubles(speeds, "speeds", collider.speeds, 2) ||
         take_contact(contact, &collider.contact) ||
         mpm_python_get_doubles(reference, "reference", collider.reference, 3) ||
         mpm_python_take_shape(nodes, numbers, dim, &state->allocator, &collider.shape, &number_view))

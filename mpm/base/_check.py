@@ -258,7 +258,7 @@ def number(
     above = low < result if low_open else low <= result
     below = result < high if high_open else result <= high
     if not math.isfinite(result):
-        finite = "" if allowed.startswith("finite") else "finite and "
+        finite = "" if allowed.startswith("finite") or high < math.inf else "finite and "
         raise ValueError(f"{name} = {result!r}: must be {finite}{allowed}")
     if not (above and below):
         raise ValueError(f"{name} = {result!r}: must be {allowed}")

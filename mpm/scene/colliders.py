@@ -153,9 +153,9 @@ class Collides:
         ``"absorbing"``
             Holds nothing: waves leave through the surface, as through an absorbing wall (`mpm.Wall`), by dashpots with
             the traction −ρ (c_p v_n, c_s v_t) of v − v_co. Material should end at the surface, as a body has that is
-            intersected with ``~shape``; a collider ``~shape`` bounds a part of an infinite solid. Each absorbing collider
-            acts by itself: surfaces that overlap are better one union. Explicit steps of `mpm.Simulation` without
-            rigid bodies have it.
+            intersected with ``~shape``; a collider ``~shape`` bounds a part of an infinite solid. Each absorbing
+            collider acts by itself: surfaces that overlap are better one union. Explicit steps of `mpm.Simulation`
+            without rigid bodies have it.
 
         Material at rest therefore lies about half a cell to a cell before the surface, where its first nodes are
         inside; particles that are thrown or pressed against the surface get up to half a cell below it. A collider

@@ -5,9 +5,9 @@
  *     local       v <- v^n + dv - alpha |dv| sign(v^n),  dv = v - v^n
  *     by mass     v <- v/(1 + a dt)
  *
- * so that damping by mass is implicit in the node, and limits no time step. Damping leaves out what a contact or a region
- * has held, component by component: no force is out of balance there. A contact that acts along one component may change
- * the others by rounding, which holds nothing.
+ * so that damping by mass is implicit in the node, and limits no time step. Damping leaves out what a contact or a
+ * region has held, component by component: no force is out of balance there. A contact that acts along one component
+ * may change the others by rounding, which holds nothing.
  *
  * P. A. Cundall, Distinct element models of rock and soil structure, in: E. T. Brown (ed.), Analytical and
  * Computational Methods in Engineering Rock Mechanics (1987) 129-163.

@@ -7,10 +7,10 @@
  *
  * so that dashpots are implicit in the node, and limit no time step.
  *
- * The traction -rho c v of a dashpot (Lysmer & Kuhlemeyer) acts where the surface is. A node takes the share S of it that
- * it has of the force of a uniform stress in a half-space which ends at the surface: the integral over the half-space of
- * the gradient of the scheme. There the node has the share I, the integral of N, of the mass of a cell. So k = c S/(I
- * dx), whatever the density and wherever the material ends along the surface.
+ * The traction -rho c v of a dashpot (Lysmer & Kuhlemeyer) acts where the surface is. A node takes the share S of it
+ * that it has of the force of a uniform stress in a half-space which ends at the surface: the integral over the
+ * half-space of the gradient of the scheme. There the node has the share I, the integral of N, of the mass of a cell.
+ * So k = c S/(I dx), whatever the density and wherever the material ends along the surface.
  *
  * With p(t) the density of n.x under N, x from the node in cells, and s the distance of the node from the surface,
  *
@@ -48,8 +48,8 @@ INLINE double integrated_spline(int degree, int order, double x)
     return sum / factorial;
 }
 
-/* The points of Gauss in the pieces of a B-spline, with its weights there. Returns their number; along an axis that does
- * not count there is one, in the middle. */
+/* The points of Gauss in the pieces of a B-spline, with its weights there. Returns their number: one, in the middle,
+ * along an axis that does not count. */
 static int spline_points(int degree, bool counts, double x[MOST_POINTS], double weight[MOST_POINTS])
 {
     static const double place[GAUSS_POINTS] = {-0.3872983346207417, 0, 0.3872983346207417};
