@@ -102,10 +102,14 @@ static bool is_near_walls(const mpm_grid_pass *pass, const mpm_node_block *block
     return false;
 }
 
+INLINE bool is_same(const int32_t a[3], const int32_t b[3])
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
 INLINE bool is_sibling(const mpm_grid *grid, ptrdiff_t a, ptrdiff_t b)
 {
-    return b >= 0 && b < (ptrdiff_t)grid->block_count &&
-           !mpm_block_map_compare_blocks(grid->blocks[a].block, grid->blocks[b].block);
+    return b >= 0 && b < (ptrdiff_t)grid->block_count && is_same(grid->blocks[a].block, grid->blocks[b].block);
 }
 
 /* Whether masses tell the volumes of a block and no other block asks for them. These blocks, most of all, have no sums
@@ -160,57 +164,52 @@ INLINE int64_t beyond_wall(const mpm_grid_pass *pass, int axis, int64_t at)
     return at;
 }
 
-/* The first block with these coordinates; the number of blocks if there is none. */
-static size_t find_block(const mpm_grid *grid, const int32_t wanted[3])
+/* The blocks of all layers at one place. Nodes ask for the same ones many times. */
+struct found {
+    int32_t wanted[3];
+    ptrdiff_t first, end;
+};
+
+static const struct found nothing_found = {.wanted = {INT32_MAX, INT32_MAX, INT32_MAX}};
+
+static void find_blocks(struct found *found, const mpm_grid *grid, const int32_t wanted[3])
 {
-    size_t low = 0, high = grid->block_count;
+    ptrdiff_t low = 0, high = (ptrdiff_t)grid->block_count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const ptrdiff_t middle = low + (high - low) / 2;
         if (mpm_block_map_compare_blocks(grid->blocks[middle].block, wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    const bool there = low < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[low].block, wanted);
-    return there ? low : grid->block_count;
+    memcpy(found->wanted, wanted, sizeof found->wanted);
+    for (found->first = low; low < (ptrdiff_t)grid->block_count && is_same(grid->blocks[low].block, wanted);)
+        low++;
+    found->end = low;
 }
 
-/* A block that was found before: nodes ask for the same one many times. */
-struct found {
-    int32_t wanted[3];
-    size_t block;
-};
-
-static const struct found nothing_found = {.wanted = {INT32_MAX, INT32_MAX, INT32_MAX}};
-
 /* The volume at a node of all layers, with its images; -1 if there is no block. */
-static real volume_at(const mpm_grid *grid, const int64_t at[DIM], struct found *found)
+INLINE real volume_at(const mpm_grid *grid, const int64_t at[DIM], struct found *found)
 {
     int32_t wanted[3] = {0};
     int node = 0;
     real sum = 0;
-    for (int a = 0; a < DIM; a++) {
+    UNROLL for (int a = 0; a < DIM; a++) {
         wanted[a] = (int32_t)(at[a] >= 0 ? at[a] / BLOCK_SIDE : -((BLOCK_SIDE - 1 - at[a]) / BLOCK_SIDE));
         node = node * BLOCK_SIDE + (int)(at[a] - (int64_t)wanted[a] * BLOCK_SIDE);
     }
-    if (mpm_block_map_compare_blocks(found->wanted, wanted)) {
-        memcpy(found->wanted, wanted, sizeof wanted);
-        found->block = find_block(grid, wanted);
-    }
-    if (found->block == grid->block_count)
-        return -1;
-    for (size_t b = found->block;
-         b < grid->block_count && !mpm_block_map_compare_blocks(grid->blocks[b].block, wanted); b++)
-        sum += field_nodes(grid, MPM_GRID_VOLUME, (ptrdiff_t)b)[4 * node + 3];
-    return sum;
+    if (!is_same(found->wanted, wanted))
+        find_blocks(found, grid, wanted);
+    for (ptrdiff_t b = found->first; b < found->end; b++)
+        sum += field_nodes(grid, MPM_GRID_VOLUME, b)[4 * node + 3];
+    return found->first < found->end ? sum : -1;
 }
 
-/* The same, from any image of the node; all of them hold the same bits. 0 if there is none. */
-static real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int axis, struct found *found)
+INLINE real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int axis, struct found *found);
+
+/* The volume at an image of a node without a block; 0 if no image has one. `axis`: the first one to look along. */
+NOINLINE real volume_of_image(const mpm_grid_pass *pass, const int64_t at[DIM], int axis, struct found *found)
 {
-    const real own = volume_at(pass->grid, at, found);
-    if (own >= 0)
-        return own;
     for (; axis < DIM; axis++) {
         const int64_t cells = pass->cells[axis];
         const bool periodic = pass->walls[2 * axis].contact == MPM_PERIODIC;
@@ -233,6 +232,13 @@ static real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int 
     return 0;
 }
 
+/* The volume at a node, from any of its images; all of them hold the same bits. 0 if there is none. */
+INLINE real volume_of_any(const mpm_grid_pass *pass, const int64_t at[DIM], int axis, struct found *found)
+{
+    const real own = volume_at(pass->grid, at, found);
+    return own >= 0 ? own : volume_of_image(pass, at, axis, found);
+}
+
 /* The image in the domain of a node beyond mirrors and periodic faces. Returns whether it is another node. */
 static bool into_domain(const mpm_grid_pass *pass, int64_t at[DIM])
 {
@@ -250,25 +256,33 @@ static bool into_domain(const mpm_grid_pass *pass, int64_t at[DIM])
     return moves;
 }
 
-/* Adds the reflections of a node near walls to its volume; a node on a wall is its own. `found`: of each reflection. */
-INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], real volume,
+/* The reflection of a coordinate; a node on a wall is its own. */
+struct reflected {
+    int64_t at, other;
+    real factor;
+};
+
+INLINE struct reflected reflect(const mpm_grid_pass *pass, int axis, int64_t at)
+{
+    const bool is_own = (at == 0 && ends_domain(&pass->walls[2 * axis])) ||
+                        (at == pass->cells[axis] && ends_domain(&pass->walls[2 * axis + 1]));
+    return (struct reflected){at, beyond_wall(pass, axis, at), is_own ? 2 : 1};
+}
+
+/* Adds the reflections of a node near walls to its volume. `found`: of each reflection. */
+INLINE real with_reflections(const mpm_grid_pass *pass, const struct reflected node[DIM], real volume,
                              struct found found[1 << DIM])
 {
-    int64_t other[DIM];
     unsigned near = 0;
     real sum = 0, factor = 1;
-    for (int a = 0; a < DIM; a++) {
-        other[a] = beyond_wall(pass, a, at[a]);
-        near |= (other[a] != at[a] ? 1u : 0) << a;
-        factor *= (at[a] == 0 && ends_domain(&pass->walls[2 * a])) ||
-                          (at[a] == pass->cells[a] && ends_domain(&pass->walls[2 * a + 1]))
-                      ? 2
-                      : 1;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        near |= (node[a].other != node[a].at ? 1u : 0) << a;
+        factor *= node[a].factor;
     }
     for (unsigned chosen = near; chosen; chosen = (chosen - 1) & near) {
         int64_t image[DIM];
-        for (int a = 0; a < DIM; a++)
-            image[a] = chosen >> a & 1 ? other[a] : at[a];
+        UNROLL for (int a = 0; a < DIM; a++)
+            image[a] = chosen >> a & 1 ? node[a].other : node[a].at;
         sum += volume_of_any(pass, image, 0, &found[chosen]);
     }
     return (volume + sum) * factor;
@@ -276,13 +290,27 @@ INLINE real with_reflections(const mpm_grid_pass *pass, const int64_t at[DIM], r
 
 NOINLINE void add_reflections(const mpm_grid_pass *pass, const mpm_node_block *block, real volume[MPM_BLOCK_NODES])
 {
+    struct reflected along[DIM][BLOCK_SIDE];
+    unsigned near[DIM] = {0}; /* the coordinates that have a reflection, or are on a wall, one bit each */
     struct found found[1 << DIM];
     for (unsigned k = 0; k < 1u << DIM; k++)
         found[k] = nothing_found;
+    UNROLL for (int a = 0; a < DIM; a++)
+        for (int k = 0; k < BLOCK_SIDE; k++) {
+            along[a][k] = reflect(pass, a, (int64_t)block->block[a] * BLOCK_SIDE + k);
+            near[a] |= (along[a][k].other != along[a][k].at || along[a][k].factor > 1 ? 1u : 0) << k;
+        }
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-        int64_t at[DIM];
-        node_coordinates(block, n, at);
-        volume[n] = with_reflections(pass, at, volume[n], found);
+        const int index[3] = {n % BLOCK_SIDE, n / BLOCK_SIDE % BLOCK_SIDE, n / (BLOCK_SIDE * BLOCK_SIDE)};
+        unsigned is_near = 0;
+        UNROLL for (int a = 0; a < DIM; a++)
+            is_near |= near[a] >> index[DIM - 1 - a] & 1;
+        if (!is_near)
+            continue;
+        struct reflected node[DIM];
+        UNROLL for (int a = 0; a < DIM; a++)
+            node[a] = along[a][index[DIM - 1 - a]];
+        volume[n] = with_reflections(pass, node, volume[n], found);
     }
 }
 
@@ -388,9 +416,12 @@ NOINLINE void fill_at_colliders(const mpm_grid_pass *pass, const mpm_node_block 
                 is_own &= other[a] == at[a];
             }
         if (!is_own) {
+            struct reflected reflected[DIM];
             const bool moves = into_domain(pass, other);
+            for (int a = 0; a < DIM; a++)
+                reflected[a] = reflect(pass, a, other[a]);
             share += share_outside(pass, moves ? UINT64_MAX : near, other, &unused);
-            sum += (double)with_reflections(pass, other, volume_of_any(pass, other, 0, found), found);
+            sum += (double)with_reflections(pass, reflected, volume_of_any(pass, other, 0, found), found);
         }
         if (share >= LEAST_SHARE && per_cell * sum >= FULL * share)
             node[4 * n + 3] = (real)(per_cell * sum / share);
