@@ -22,7 +22,7 @@ from mpm.gallery.breaking import glass_drop, three_point_bending
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, hammer_blow, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
-from mpm.gallery.fluids import dam_break, hydrostatic, jet, tank, taylor_green, two_liquids
+from mpm.gallery.fluids import dam_break, hydrostatic, jet, ship, tank, taylor_green, two_liquids
 from mpm.gallery.rigid import bowling, crate_on_snow, dominoes, dzhanibekov, spinning_top
 from mpm.gallery.sand import sand_column, sand_column_3d
 from mpm.gallery.snow import (
@@ -85,6 +85,7 @@ __all__ = [
     "sand_column",
     "sand_column_3d",
     "sand_hourglass",
+    "ship",
     "snow_box",
     "snow_parameters",
     "snow_plow",

@@ -216,6 +216,55 @@ def two_liquids(
     return scene
 
 
+@listed(
+    "a rigid ship rides on a wave in a tank (2-D)",
+    duration=4.0,
+    fps=30.0,
+    numerics={"dx": 1 / 40},
+    limits=(0.0, 1.0),
+)
+def ship(
+    *,
+    density: float = 1000.0,
+    relative_density: float = 0.45,
+    crest: float = 0.15,
+    viscosity: float = 2.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A ship, 0.8 m wide, floats in a tank 3 m wide. A wave runs along the tank, lifts the ship, and it rolls.
+
+    The ship begins at the draft that displaces its weight, 0.11 m with the default density.
+
+    Parameters
+    ----------
+    density : float
+        Of the water [kg/m³].
+    relative_density : float
+        Mean density of the ship over that of the water. A ship heavier than the water that its hull holds sinks.
+    crest : float
+        Height of the wave at the left wall above the water at rest [m].
+    viscosity : float
+        [Pa s].
+    gravity : float
+        [m/s²], downwards.
+    """
+    rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")
+    share = _check.number("relative_density", relative_density, low=0, low_open=True)
+    high = _check.number("crest", crest, low=0, high=0.4, unit="m")
+    g = _check.number("gravity", gravity, low=0, low_open=True, unit="m/s²")
+    level, bottom, side, cabin = 0.45, 0.6, 0.2, 0.03  # the bottom of the hull is 0.6 m wide, the deck 0.8 m
+    weight = share * ((bottom + 0.1) * side + cabin)  # as an area of water: bottom d + d²/2 at the draft d
+    keel = level - min(float(np.sqrt(bottom**2 + 2 * weight)) - bottom, side)
+    hull = shapes.Polygon([(1.4, keel), (2.0, keel), (2.1, keel + side), (1.3, keel + side)])
+    built = hull | shapes.Box((1.5, keel + side), (1.8, keel + side + 0.1))
+    surface = [(x, level + high * np.exp(-((x / 0.4) ** 2))) for x in np.linspace(3, 0, 61)]
+    scene = Scene((0, 0), (3, 1), gravity=(0, -g))
+    water = _water(rho, np.sqrt(2 * g * (level + high)), viscosity)
+    scene.add(shapes.Polygon([(0, 0), (3, 0), *surface]) - built, water, name="water")
+    scene.add(built, materials.Rigid(density=share * rho), name="ship")
+    return scene
+
+
 def _water(density: float, fastest: float, viscosity: float) -> materials.Fluid:
     """A fluid whose density varies by 1 % at a speed [m/s]."""
     rho = _check.number("density", density, low=0, low_open=True, unit="kg/m³")
