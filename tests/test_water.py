@@ -210,3 +210,17 @@ def test_the_default_and_what_is_refused():
         make(integrator="implicit-euler", density_correction=2)
     with pytest.warns(UserWarning, match="F-bar creates volume"):
         make(f_bar=True)
+
+
+def test_the_doctor_names_the_resolution_that_a_body_in_water_needs():
+    def found(radius, material=None):
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+        ball = mpm.shapes.Ball((0.5, 0.5), radius)
+        scene.add(mpm.shapes.Box((0, 0), (1, 0.8)) - ball, water.water(), name="water")
+        scene.add(ball, material or mpm.materials.Rigid(density=500), name="buoy")
+        return [one for one in mpm.doctor(mpm.Simulation(scene, dx=1 / 32)) if one.topic == "in water"]
+
+    (few,), (enough,) = found(0.125), found(0.3)
+    assert not few.good and "'buoy' has 4 " in few.words and "choose dx <= 0.016 m" in few.words
+    assert enough.good
+    assert not found(0.125, water.water(density=500))  # a fluid in water is no body

@@ -37,6 +37,7 @@ TOUCHING = 0.1  # cells: the error of the gap between bodies
 MOST_PAIRS = 20_000_000  # of particles that are compared
 LOST_VOLUME = 0.05  # of fluids: the volume that their particles take is another one than that of J
 FLUID_PARTICLES = 4  # per cell: fluids keep their volume less well below
+IN_WATER = 8  # cells per radius of a body that rises or sinks, measured by benchmarks/fluids.py disks
 EDGE = 0.9  # of the bound of the time step
 KINKED_EDGE = 0.5  # the same where the stress of a law has a kink
 LIMITS = {  # what a limit of the time step means, where its name does not say it
@@ -85,8 +86,8 @@ def doctor(sim: SolverBase) -> Report:
         5 %); the time step against its bound; colliders that are thin, fast, or close a narrow gap; fast particles;
         the load against the stiffness. With `mpm.Simulation` also solids that hardly change their volume, ν >= 0.45,
         without F-bar; bodies that are in touch or pressed into each other, where they may part (`mpm.Contact`); and of
-        fluids, the volume that their particles take against the one that J tells, and fewer than four particles per
-        cell.
+        fluids, the volume that their particles take against the one that J tells, fewer than four particles per cell,
+        and fewer than eight cells per radius of a solid beside them, which may float or sink.
 
     Raises
     ------
@@ -149,8 +150,8 @@ class Looks:
         """In which bodies have the width for which they are resolved, (n, d)."""
         return np.array(self.sim.particles.x, dtype=np.float64)
 
-    def width(self) -> Iterator[Finding]:
-        """Of the narrowest body, along the axes and along its own."""
+    def widths(self) -> dict[str, float]:
+        """Of each body, the least one along the axes and along its own, over the resolution."""
         x, size = self.positions(), {}
         for part in self.sim._parts:
             rows = self.sim.rows(part.name)
@@ -159,6 +160,11 @@ class Looks:
                 _, across = np.linalg.eigh(own.T @ own)
                 narrowest = min(float(np.ptp(seen, axis=0).min()) for seen in (own, own @ across))
                 size[part.name] = narrowest / self.size + self.reach
+        return size
+
+    def width(self) -> Iterator[Finding]:
+        """Of the narrowest body."""
+        size = self.widths()
         name = min(size, key=lambda key: size[key])
         good = size[name] >= FEW_CELLS * (1 - 1e-6)
         words = f"the narrowest body, {name!r}, is {size[name]:.3g} {self.things} wide"
@@ -446,6 +452,29 @@ class GridLooks(Looks):
             asked = sim._numerics.particles_per_cell
             words = f"{asked} per cell were asked for: fluids keep their volume to some percent only; choose 4 or more"
             yield Finding("particles", False, words)
+        yield from self.in_water()
+
+    def in_water(self) -> Iterator[Finding]:
+        """Of the narrowest solid beside a fluid: whether it is resolved enough to rise, to sink or to float."""
+        sim = self.sim
+        laws = {
+            part.name: sim.materials[int(sim.particles.material[sim.rows(part.name).start])]._row["strain"]
+            for part in sim._parts
+            if sim.rows(part.name).stop > sim.rows(part.name).start
+        }
+        spacing = sim._numerics.particles_per_cell ** (-1 / len(sim.scene.lower))  # half of it to the surface
+        radius = {name: (width + spacing) / 2 for name, width in self.widths().items() if laws[name] != "J"}
+        if not radius:
+            return
+        name = min(radius, key=lambda key: radius[key])
+        good = radius[name] >= IN_WATER * (1 - 1e-6)
+        words = f"{name!r} has {radius[name]:.3g} cells per radius"
+        if not good:
+            words += (
+                f"; if it floats or sinks in the fluid, choose dx <= {radius[name] * self.size / IN_WATER:.2g} m: with "
+                f"4, {IN_WATER} and 16 cells, bodies cover some 0.3, 0.5 and 0.65 of the way of potential flow"
+            )
+        yield Finding("in water", good, words)
 
     def largest_nu(self, k: int, material: Material) -> float:
         """Poisson's ratio of material k at rest: the largest of its particles, or, where a law has no parameter
