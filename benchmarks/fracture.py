@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import rows
+from rows import Row
 
 import mpm
 from mpm.shapes import Points
 
 Array = npt.NDArray[np.float64]
-Row = tuple[str, float, float, float]  # what, measured, from, to
 E, DENSITY = 1e6, 1000.0  # [Pa], [kg/m³]
 SOUND = math.sqrt(E / DENSITY)  # of a bar [m/s]
 
@@ -142,27 +143,5 @@ def report(name: str, found: Parted) -> Iterator[Row]:
 CASES = {"bar": bars, "schemes": schemes}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("cases", nargs="*", choices=[[], *CASES], default=[])
-    parser.add_argument("--dim", type=int, choices=(2, 3), default=2)
-    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
-    parser.add_argument("--quick", action="store_true")
-    args = parser.parse_args()
-    failed = False
-    print("| case | measured | from | to | |\n|---|---|---|---|---|")
-    for name in args.cases or CASES:
-        for what, measured, low, high in CASES[name](args):
-            good = low <= measured <= high
-            failed |= not good
-            print(
-                f"| {what} | {measured:.3g} | {low:g} | {high:g} | {'met' if good else 'MISSED'} |",
-                flush=True,
-            )
-    raise SystemExit(failed)
-
-
 if __name__ == "__main__":
-    main()
+    rows.run(__doc__, CASES, quick={"action": "store_true"})

@@ -315,7 +315,7 @@ OPTIONS = {
     ),
     "Time": (
         *("dt", "max_dt", "allow_unstable", "integrator", "beta", "tolerance", "max_iterations"),
-        *("preconditioner", "projection"),
+        *("preconditioner", "projection", "conduction"),
     ),
     "Boundaries and damping": ("particle_collisions", "on_leave", "damping", "local_damping"),
     "Output and machine": ("history", "dissipation", "threads"),

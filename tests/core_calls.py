@@ -219,7 +219,7 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
     | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)}
-    | {"heat": flag(), "density_correction": number(0.0)},
+    | {"heat": flag(), "conduction": text("explicit"), "density_correction": number(0.0)},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
     | {"cells": vector(20, 20), "kernel": text("cubic"), "viscosity": text("vector")}

@@ -53,6 +53,7 @@ OWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "Simulation": {
         "integrator": ("explicit", "semi-implicit", "implicit-euler"),
         "projection": ("semidefinite", "none"),
+        "conduction": ("explicit", "implicit"),
     },
     "SPH": {"kernel": ("cubic", "wendland")},
     "FEM": {"integrator": ("symplectic-euler", "linearly-implicit-euler"), "on_leave": (("raise",) * 4,)},

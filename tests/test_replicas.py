@@ -134,8 +134,10 @@ def test_bodies_that_touch(dim, dtype):
     assert sim.history["friction_work"].sum() > 0 and np.any(sim.history["impulse:b|c"])
 
 
-def test_heat():
-    """Conduction exchanges in every sub-step; faces and colliders heat, bodies melt and expand."""
+@each("conduction", ["explicit", "implicit"])
+def test_heat(conduction):
+    """Conduction exchanges in every sub-step and product; faces, colliders and friction heat, bodies melt, expand."""
+    solves = conduction == "implicit"
 
     def make() -> mpm.Simulation:
         walls = {
@@ -143,15 +145,20 @@ def test_heat():
             "x+": mpm.Wall("slip", flux=2e4),
             "y": "periodic",
         }
-        scene = mpm.Scene((0, 0), (1, 1), walls=walls)
+        touching = {"contact": mpm.Contact("separate", friction=0.3)} if solves else {}
+        scene = mpm.Scene((0, 0), (1, 1), walls=walls, **touching)
         scene.add_collider(mpm.shapes.Ball((0.75, 0.25), 0.24), temperature=450)
-        for k, melting in enumerate((None, mpm.Melting(305.0, 20.0, conductivity=0.2))):
-            thermal = mpm.Thermal(0.5, 1.0, 300.0, 1e-4, taylor_quinney=0.9, melting=melting)
+        for k, melting in enumerate((None, None if solves else mpm.Melting(305.0, 20.0, conductivity=0.2))):
+            thermal = mpm.Thermal(
+                50.0 if solves else 0.5, 1.0, 300.0, 1e-4, taylor_quinney=0.9, melting=melting
+            )
             law = mpm.materials.VonMises(E=1e4, nu=0.3, density=100, yield_stress=50, thermal=thermal)
-            scene.add(mpm.shapes.Box((0.5 * k,) * 2, (0.5 * k + 0.5,) * 2), law, velocity=(1 - 2 * k,) * 2)
-        return mpm.Simulation(scene, dx=1 / 16, dissipation=True, history=1)
+            box = mpm.shapes.Box((0.4 * k, 0.5 * k), (0.4 * k + 0.5, 0.5 * k + 0.5))
+            scene.add(box, law, velocity=(1 - 2 * k,) * 2)
+        return mpm.Simulation(scene, dx=1 / 16, dissipation=True, history=1, conduction=conduction)
 
-    check(make, 20)
+    sim = check(make, 20)
+    assert not solves or sim.history["friction_work"].sum() > 0
 
 
 def test_errors_come_to_all_at_the_same_step():

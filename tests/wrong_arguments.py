@@ -182,6 +182,7 @@ NUMERICS = {
     "preconditioner": [*NAME, "mass"],
     "projection": [*NAME, "none"],
     "particle_collisions": [*NAME, "depth"],
+    "conduction": [*NAME, "implicit"],  # needs heat
     "dt": [*POSITIVE, "automatic", ""],
     "max_dt": [v for v in POSITIVE if v is not None],
     "allow_unstable": [*FLAG, True],  # True: the time step is automatic

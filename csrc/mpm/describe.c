@@ -21,6 +21,7 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
     const bool contact = simulation->settings.contact;
     const bool heat = simulation->settings.heat, surfaces = simulation->heat.has_areas;
     const bool heaters = simulation->heat.surface_count > 0;
+    const bool solves_heat = simulation->settings.conduction == MPM_CONDUCTION_IMPLICIT;
     const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
     const bool holds = simulation->run.loads.count > 0;

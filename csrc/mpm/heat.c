@@ -6,6 +6,7 @@
 
 #include "base/real.h"
 #include "contact/rules.h"
+#include "math/krylov.h"
 #include "mpm/halo.h"
 #include "mpm/replicas.h"
 #include "mpm/sweeps.h"
@@ -18,6 +19,10 @@ static const double BOUND = 1.0 / 5, DUE = 0.05;
 /* Of a step, in the bound of the time step: with so many, the rest of the step costs next to nothing, so that longer
  * steps would be no faster. */
 static const double MOST_SUB_STEPS = 1000;
+/* The residual of an implicit conduction over the first one. Heat flows from the temperatures that were solved for, so
+ * a residual changes temperatures, but not the balance of heat. */
+static const double TOLERANCE = 1e-8, TOLERANCE_OF_FLOATS = 1e-5;
+enum { MOST_PRODUCTS = 20000 };
 
 enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS }; /* HEATED with books of dissipation */
 static const char *const names[FIELDS] = {"temperature", "temperature_gradient", "thermal_stretch",
@@ -59,6 +64,12 @@ mpm_status mpm_heat_reserve(mpm_simulation *simulation)
     return mpm_memory_grow(&simulation->run.allocator, (void **)&simulation->heat.materials,
                            &simulation->heat.capacity, simulation->material_count, simulation->material_count + 1,
                            sizeof *simulation->heat.materials);
+}
+
+/* Are steps implicit that would need several sub-steps? */
+static bool solves(const mpm_simulation *simulation)
+{
+    return simulation->settings.conduction == MPM_CONDUCTION_IMPLICIT;
 }
 
 static bool is_positive(double value)
@@ -105,6 +116,7 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
         !(thermal->expansion >= 0 && thermal->expansion * thermal->temperature < 1) ||
         !(thermal->heating >= 0 && thermal->heating <= 1) ||
         (thermal->heating > 0 && !simulation->settings.dissipation) ||
+        (thermal->latent_heat > 0 && solves(simulation)) ||
         mpm_material_law(&simulation->materials[material])->rigid)
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] = *thermal;
@@ -223,7 +235,8 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
         for (int side = 0; side < 2; side++)
             joins |= heat->walls[2 * axis + side].kind == MPM_HEAT_TEMPERATURE;
     }
-    joins &= stage != MPM_HEAT_STAGE_HOLD && stage != MPM_HEAT_STAGE_HOLD_CHANGES;
+    joins &= stage == MPM_HEAT_STAGE_MEANS || stage == MPM_HEAT_STAGE_AREAS || stage == MPM_HEAT_STAGE_CHANGES ||
+             stage == MPM_HEAT_STAGE_SYSTEM || stage == MPM_HEAT_STAGE_PRODUCT;
     const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins, .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
 }
@@ -258,16 +271,25 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
 {
     mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, dt);
     arguments.sweep = which;
+    arguments.solve_dt = solves(simulation) ? dt : 0;
     return mpm_sweeps_heat(simulation, &arguments);
 }
 
-/* The first sweep of a conduction, or the only one of a step without: what comes without the grid. */
-static mpm_measure take_in(mpm_simulation *simulation, mpm_heat_sweep which, const mpm_step *step)
+/* Has friction between bodies given heat to the nodes in this step? */
+static bool rubs(const mpm_simulation *simulation)
+{
+    return simulation->settings.contact && simulation->stage.friction_work != 0;
+}
+
+/* The first sweep of a conduction for `time`, or the only one of a step without: what comes without the grid. */
+static mpm_measure take_in(mpm_simulation *simulation, mpm_heat_sweep which, const mpm_step *step, double time)
 {
     mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, 0);
     arguments.sweep = which;
+    arguments.solve_dt = solves(simulation) ? time : 0;
     arguments.source = simulation->run.forcing.heat;
     arguments.source_dt = step->dt;
+    arguments.friction = rubs(simulation);
     const mpm_measure found = mpm_sweeps_heat(simulation, &arguments);
     simulation->heat.coming.book.source = found.heat;
     return found;
@@ -282,7 +304,8 @@ static double sub_steps(double time, double diffusivity, double dx)
 
 double mpm_heat_bound(const mpm_simulation *simulation)
 {
-    const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
+    const bool bounds = simulation->settings.heat && !solves(simulation);
+    const double h = simulation->settings.dx, most = bounds ? diffusivity(simulation) : 0;
     return most > 0 ? MOST_SUB_STEPS * BOUND * h * h / most : INFINITY;
 }
 
@@ -333,20 +356,76 @@ static void hold(mpm_simulation *simulation, mpm_heat_pass *described, mpm_heat_
         pass(simulation, described, stage);
 }
 
-/* The sub-steps for the time that has passed; adds up what comes through surfaces. */
+/* ---- implicit steps --------------------------------------------------------------------------------------------- */
+
+/* The argument of the solver's functions. */
+struct solve {
+    mpm_simulation *simulation;
+    mpm_heat_pass *pass;
+};
+
+/* One stage of a solve that finds a product of vectors. */
+static double find_product(const struct solve *solve, mpm_heat_stage stage)
+{
+    pass(solve->simulation, solve->pass, stage);
+    return mpm_sweeps_heat_sum(solve->simulation);
+}
+
+static double multiply(void *self)
+{
+    const struct solve *solve = self;
+    sweep(solve->simulation, MPM_HEAT_FLOW, solve->pass->dt);
+    return find_product(solve, MPM_HEAT_STAGE_PRODUCT);
+}
+
+static mpm_krylov_residual advance(void *self, double a)
+{
+    const struct solve *solve = self;
+    solve->pass->factor = a;
+    const double norm2 = find_product(solve, MPM_HEAT_STAGE_ADVANCE);
+    return (mpm_krylov_residual){norm2, norm2};
+}
+
+static void redirect(void *self, double b)
+{
+    const struct solve *solve = self;
+    solve->pass->factor = b;
+    pass(solve->simulation, solve->pass, MPM_HEAT_STAGE_REDIRECT);
+}
+
+/* Replaces the temperatures of the nodes, from which heat flows, by those at the end of the step. Temperatures that are
+ * not finite end the solve, and are found when particles get them. */
+static void solve_for_end(mpm_simulation *simulation, mpm_heat_pass *described)
+{
+    struct solve solve = {simulation, described};
+    const mpm_linear_system system = {&solve, multiply, advance, redirect};
+    sweep(simulation, MPM_HEAT_FLOW, described->dt);
+    const double first = find_product(&solve, MPM_HEAT_STAGE_SYSTEM);
+    const double tolerance = simulation->settings.real_size == sizeof(float) ? TOLERANCE_OF_FLOATS : TOLERANCE;
+    const double target = tolerance * tolerance * first;
+    const mpm_krylov end =
+        mpm_krylov_solve(&system, (mpm_krylov_residual){first, first}, target, MOST_PRODUCTS);
+    simulation->heat.coming.stagnated = !(end.residual.norm2 <= target);
+    pass(simulation, described, MPM_HEAT_STAGE_SOLVED);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+/* The sub-steps for the time that has passed, or one implicit step; adds up what comes through surfaces. */
 static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *step, double time, mpm_reason *reason)
 {
     struct heat *heat = &simulation->heat;
     mpm_heat_pass described = {.grid = &simulation->grid, .books = simulation->reports.heat_books,
                                .colliders = simulation->boundary.colliders, .surfaces = heat->surfaces,
                                .surface_count = heat->surface_count, .has_areas = heat->has_areas,
-                               .dx = simulation->settings.dx};
+                               .sums = simulation->reports.heat_sums, .dx = simulation->settings.dx};
     memcpy(described.walls, heat->walls, sizeof described.walls);
     memcpy(described.lower, simulation->boundary.lower, sizeof described.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         described.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
-    const double found = take_in(simulation, MPM_HEAT_BEGIN, step).diffusivity;
-    const double count = sub_steps(time, found, simulation->settings.dx), dt = time / count;
+    const double found = take_in(simulation, MPM_HEAT_BEGIN, step, time).diffusivity;
+    const double wanted = sub_steps(time, found, simulation->settings.dx);
+    const double count = solves(simulation) ? 1 : wanted, dt = time / count;
     described.dt = dt;
     for (double done = 1; done <= count; done++) {
         pass(simulation, &described, MPM_HEAT_STAGE_MEANS);
@@ -355,6 +434,8 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
             pass(simulation, &described, MPM_HEAT_STAGE_AREAS);
         }
         hold(simulation, &described, MPM_HEAT_STAGE_HOLD);
+        if (wanted > count)
+            solve_for_end(simulation, &described);
         sweep(simulation, MPM_HEAT_FLOW, dt);
         pass(simulation, &described, MPM_HEAT_STAGE_CHANGES);
         hold(simulation, &described, MPM_HEAT_STAGE_HOLD_CHANGES);
@@ -383,7 +464,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     const double time = heat->pending + step->dt;
     const bool due = most > 0 ? time * most >= DUE * h * h * (1 - 1e-9) : heat->has_areas;
     heat->coming.pending = most > 0 && !due ? time : 0;
-    if (!due && !heat->heats && !simulation->run.forcing.heat && !(heat->follows && !(most > 0)))
+    if (!due && !heat->heats && !simulation->run.forcing.heat && !rubs(simulation) && !(heat->follows && !(most > 0)))
         return MPM_OK;
     mpm_status status = mpm_halo_agree(simulation, reserve_kept(simulation));
     if (status)
@@ -391,7 +472,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     heat->coming.changes = true;
     if (due)
         status = take_sub_steps(simulation, step, time, reason);
-    else if (take_in(simulation, MPM_HEAT_TAKE, step).out_of_range) {
+    else if (take_in(simulation, MPM_HEAT_TAKE, step, 0).out_of_range) {
         *reason = MPM_TEMPERATURE_LEFT_RANGE;
         status = refuse(simulation, step);
     }
@@ -414,6 +495,7 @@ void mpm_heat_commit(mpm_simulation *simulation)
     heat->book.wall += heat->coming.book.wall;
     heat->book.collider += heat->coming.book.collider;
     heat->book.source += heat->coming.book.source;
+    simulation->run.health[MPM_HEALTH_STAGNATED] += heat->coming.stagnated;
     if (heat->follows && (heat->coming.changes || heat->law_heats))
         sweep(simulation, MPM_HEAT_FOLLOW, 0);
     if (!heat->coming.changes)

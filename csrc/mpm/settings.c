@@ -48,6 +48,8 @@ static const mpm_option rows[] = {
     {"damping", MPM_OPTION_NUMBER, AT(damping), .range = MPM_FROM(0, 1e90)},
     {"local_damping", MPM_OPTION_NUMBER, AT(scheme.local_damping), .range = MPM_FROM(0, 0.95)},
     {"heat", MPM_OPTION_FLAG, AT(heat)},
+    {"conduction", MPM_OPTION_WORD, AT(conduction),
+     .words = {[MPM_CONDUCTION_EXPLICIT] = "explicit", [MPM_CONDUCTION_IMPLICIT] = "implicit"}},
     /* About 2 is usual; from 4 on, water of one particle per cell gains energy. */
     {"density_correction", MPM_OPTION_NUMBER, AT(scheme.density_correction), .range = MPM_FROM(0, 10)},
     {0},
@@ -103,6 +105,8 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return "gradient";
     if (settings->heat && scheme->degree == MPM_LINEAR) /* its gradients jump, and images need those of nodes */
         return "heat";
+    if (settings->conduction == MPM_CONDUCTION_IMPLICIT && !settings->heat)
+        return "conduction";
     if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
         return "contact";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)

@@ -28,6 +28,12 @@ typedef enum mpm_projection {
     MPM_PROJECTION_COUNT
 } mpm_projection;
 
+/** How conduction advances time. */
+typedef enum mpm_conduction {
+    MPM_CONDUCTION_EXPLICIT, /* in sub-steps */
+    MPM_CONDUCTION_IMPLICIT  /* by one step of backward Euler where more than one sub-step would be necessary */
+} mpm_conduction;
+
 /** What the user chooses once. A 2-D simulation ignores the third axis. */
 typedef struct mpm_settings {
     MPM_COMMON;
@@ -39,6 +45,7 @@ typedef struct mpm_settings {
     bool dissipation;  /* keep what laws dissipate: two fields, three columns of the history; explicit steps only */
     bool contact;      /* bodies of different layers touch; two more columns of the history; explicit steps only */
     bool heat;         /* materials conduct heat: two fields, two columns of the history */
+    mpm_conduction conduction; /* with heat */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g */
@@ -138,9 +145,10 @@ typedef struct mpm_rigid_force {
 const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulation, size_t *count);
 
 /** Lets a material conduct, with k >= 0, c, T, density > 0, an expansion a >= 0 with a T < 1, and a heating from 0 to
- *  1, which needs the setting `dissipation`; if it melts, with L, Tm, c > 0 and k >= 0 of the liquid. The
- *  stretch of the liquid is > 0. Parameters that follow the temperature must vary. Errors: MPM_BAD_ARGUMENT if there is
- *  no heat, no such material, or one that is rigid or has had particles, or a value is out of range. */
+ *  1, which needs the setting `dissipation`; if it melts, with L, Tm, c > 0 and k >= 0 of the liquid, and without
+ *  implicit conduction. The stretch of the liquid is > 0. Parameters that follow the temperature must vary. Errors:
+ *  MPM_BAD_ARGUMENT if there is no heat, no such material, or one that is rigid or has had particles, or a value is out
+ *  of range. */
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
 
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there

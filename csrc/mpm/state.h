@@ -29,6 +29,7 @@ struct reports {
     int32_t *pair_counting; /* likewise, of the host: the process whose books count; NULL without a team */
     int32_t *pair_labels; /* likewise, of the host: its number among the pairs with columns, or -1; NULL without */
     mpm_heat_book *heat_books; /* per block; NULL without heat */
+    double *heat_sums; /* per block: of a solve; NULL without */
     struct halo halo;
     mpm_collider_book *kept_books; /* per collider, of the host: what belongs to no block, for the whole run */
 };
@@ -91,6 +92,7 @@ struct waiting {
 /* What a conduction has found, before its step is committed. */
 struct conduction {
     bool changes; /* temperatures: the old ones are kept */
+    bool stagnated; /* a solve has left a larger residual than it should */
     double pending;
     mpm_heat_book book;
 };

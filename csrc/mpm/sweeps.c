@@ -22,6 +22,7 @@ static void free_reports(struct reports *reports, mpm_device *device)
     mpm_device_free(device, reports->hold_impulses);
     mpm_device_free(device, reports->pair_books);
     mpm_device_free(device, reports->heat_books);
+    mpm_device_free(device, reports->heat_sums);
     mpm_memory_free(&device->allocator, reports->pair_counting);
     mpm_memory_free(&device->allocator, reports->pair_labels);
     mpm_halo_clear(&reports->halo, &device->allocator);
@@ -163,14 +164,17 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
                 mpm_memory_new(&device->allocator, grid->pair_count + 1, sizeof *fresh.pair_counting);
     }
     const bool heat = simulation->settings.heat;
+    const bool solves_heat = simulation->settings.conduction == MPM_CONDUCTION_IMPLICIT;
     if (heat)
         fresh.heat_books = mpm_device_new(device, blocks, sizeof *fresh.heat_books);
+    if (solves_heat)
+        fresh.heat_sums = mpm_device_new(device, blocks, sizeof *fresh.heat_sums);
     const bool lost = mpm_halo_fit(simulation, grid, &fresh.halo);
     const bool failed =
         lost || !fresh.measures || !fresh.blocks || !fresh.block_books || !fresh.task_books ||
         (simulation->has_rigid && !fresh.rigid_sums) || (loads && !fresh.hold_impulses) ||
         (contact && (!fresh.pair_books || !fresh.pair_labels || (simulation->team && !fresh.pair_counting))) ||
-        (heat && !fresh.heat_books);
+        (heat && !fresh.heat_books) || (solves_heat && !fresh.heat_sums);
     const mpm_status status = mpm_halo_agree(simulation, failed ? MPM_OUT_OF_MEMORY : MPM_OK);
     if (status) {
         free_reports(&fresh, device);
@@ -374,6 +378,17 @@ mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation)
         simulation, (mpm_reduction){.parts = simulation->reports.heat_books, .stride = sizeof(mpm_heat_book),
                                     .members = of_blocks, .member_count = COUNT_OF(of_blocks)});
     mpm_heat_book sum = {0};
+    mpm_sweeps_reduce(simulation, &reduction, &sum);
+    return sum;
+}
+
+double mpm_sweeps_heat_sum(const mpm_simulation *simulation)
+{
+    static const mpm_member of_blocks[] = {{0, 1, MPM_REDUCE_SUM}};
+    const mpm_reduction reduction = mpm_sweeps_of_blocks(
+        simulation, (mpm_reduction){.parts = simulation->reports.heat_sums, .stride = sizeof(double),
+                                    .members = of_blocks, .member_count = 1});
+    double sum = 0;
     mpm_sweeps_reduce(simulation, &reduction, &sum);
     return sum;
 }

@@ -25,6 +25,7 @@ mpm_block_report mpm_sweeps_grid_finish(mpm_simulation *simulation, double dt); 
 /* One of the sweeps of conduction. */
 mpm_measure mpm_sweeps_heat(mpm_simulation *simulation, const mpm_heat_arguments *arguments);
 mpm_heat_book mpm_sweeps_heat_book(const mpm_simulation *simulation); /* of the blocks, after a sub-step */
+double mpm_sweeps_heat_sum(const mpm_simulation *simulation); /* of the blocks, in a solve */
 mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_grid_stage stage, double dt);
 /* Returns the energy. */
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);

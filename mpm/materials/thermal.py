@@ -143,8 +143,9 @@ class Thermal:
 
     Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Particles carry their
     temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, only bonded
-    bodies exchange heat. Rigid bodies are insulated, and so are walls and colliders without ``temperature=``, ``flux=``
-    or ``transfer=`` (`mpm.Wall`, `Scene.add_collider`).
+    bodies exchange heat, and friction heats the others, each of a pair by half of its work. Rigid bodies are insulated,
+    and so are walls and colliders without ``temperature=``, ``flux=`` or ``transfer=`` (`mpm.Wall`,
+    `Scene.add_collider`).
 
     Parameters
     ----------
@@ -180,8 +181,9 @@ class Thermal:
 
     Notes
     -----
-    Conduction is explicit. It has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c). The time
-    step is limited to a thousand of them, 200 dx²/α (`stable_dt` calls this limit ``"conduction"``). A step that would
+    Conduction has sub-steps of its own, of at most dx²/(5 α) with the diffusivity α = k/(ρ c). The time step is limited
+    to a thousand of them, 200 dx²/α (`stable_dt` calls this limit ``"conduction"``), unless ``conduction="implicit"``
+    of `mpm.Simulation` takes one implicit step in their place. A step that would
     give a particle a temperature that is not positive raises, and is not taken. Conduction waits until 0.05 dx²/α has
     passed since the last conduction, so temperatures and expansion lag the clock by less than that. The errors are of
     second order in dx. Sources heat the material in every step, and dissipated energy in the next one: besides the heat

@@ -219,6 +219,13 @@ class Numerics(Leaving):
     particle_collisions: str = option(
         "deep", CORE.choice("particle_collisions"), meaning="where colliders hold particles", viewer=True
     )
+    conduction: str = option(
+        "explicit",
+        CORE.choice("conduction"),
+        meaning="of heat: in sub-steps, or by one solve",
+        left_out="explicit",
+        deformable=True,
+    )
     dissipation: bool = option(
         False, Flag(), meaning="track the energy that the laws dissipate", left_out=False
     )
@@ -331,10 +338,16 @@ class Numerics(Leaving):
         heat.refuse_heaters(scene)
         heat.refuse_few_cells(scene, self.cells)
         if not heat.conducts(scene):
+            if self.conduction != "explicit":
+                raise ValueError(
+                    f"conduction = {self.conduction!r}: no body conducts heat: not used; give their materials "
+                    "thermal=mpm.Thermal(...), or leave it out"
+                )
             return
         for name, material in heat.named(scene):
             heat.refuse_thermal(material, name, True)
             heat.refuse_unheated(material, name, self.dissipation)
+            heat.refuse_melting(material, name, self.conduction)
         if self.kernel == "linear":
             raise ValueError(
                 "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "

@@ -215,6 +215,14 @@ class Simulation(Populated, Solver, kind="simulation"):
         - ``"off"``: nowhere. Particles pass a collider that holds none of their nodes.
 
         `Rigid` bodies meet colliders with their own surface.
+    conduction : {"explicit", "implicit"}
+        How heat is conducted, where bodies have ``thermal=`` (`mpm.Thermal`).
+
+        - ``"explicit"``: in sub-steps of at most dx²/(5 α) with the diffusivity α. They limit dt to 200 dx²/α.
+        - ``"implicit"``: by one step of backward Euler, solved by conjugate gradients, where more than one sub-step
+          would be necessary; dt has no limit from heat. The error is of first order in dt, and variations within
+          √(α dt) are smoothed; heat is conserved to round-off. For few long steps, such as slow cooling with an
+          implicit `integrator`. Materials that melt refuse it.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`, or a `UserLaw` that is ``kinked``), and halves an explicit step that would
@@ -312,6 +320,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         preconditioner: str | Unset = Unset("mass"),
         projection: str | Unset = Unset("semidefinite"),
         particle_collisions: str = "deep",
+        conduction: str = "explicit",
         on_leave: str | Mapping[str, str] = "raise",
         dissipation: bool = False,
         damping: float = 0.0,
@@ -422,6 +431,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         bodies.refuse_material(sampled.body, self._numerics)
         heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
         heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
+        heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)

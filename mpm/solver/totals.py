@@ -215,7 +215,8 @@ class History(Mapping[str, FloatArray]):
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
     Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat``, ``collider_heat`` and
     ``source_heat`` [J], which walls, colliders and heat sources have given since the entry before: heat_{k+1} − heat_k
-    is their sum, as long as no particle comes or goes and no dissipation heats.
+    is their sum, and that of the ``friction_work`` of bodies that touch, as long as no particle comes or goes and no
+    dissipation heats.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

@@ -107,6 +107,18 @@ INLINE void enter_touch(const mpm_grid_pass *pass, const mpm_place *place, const
     book->adhesion_work += share * touch->adhesion_work;
 }
 
+/* Friction heats both bodies of a pair, each by half of its work: the first real of the node is heat per mass. */
+INLINE void warm_node(const mpm_grid *grid, const mpm_place *place, int n, const mpm_layer_body *bodies,
+                      const mpm_layer_touch *touch)
+{
+    const int pair[2] = {touch->a, touch->b};
+    for (int k = 0; k < 2; k++) {
+        const mpm_layer_body *body = &bodies[pair[k]];
+        field_nodes(grid, MPM_GRID_TEMPERATURE, place->first + body->index)[4 * n] +=
+            (real)(0.5 * touch->friction_work / body->mass);
+    }
+}
+
 /* All contacts of node n of a place. */
 NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, int n, const int32_t *layers, int count)
 {
@@ -135,6 +147,8 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
     const int touching = mpm_layers_solve(pass->layers, &node, bodies, count, touches);
     for (int k = 0; k < touching; k++)
         enter_touch(pass, place, image, n, bodies, &touches[k]);
+    for (int k = 0; k < touching && grid->field[MPM_GRID_TEMPERATURE]; k++)
+        warm_node(grid, place, n, bodies, &touches[k]);
     for (int k = 0; k < count && touching; k++)
         for (int a = 0; a < DIM; a++)
             field_nodes(grid, MPM_GRID_VELOCITY, place->first + layers[k])[4 * n + a] = (real)bodies[k].v[a];

@@ -17,6 +17,12 @@
  * temperature makes to T_i. Nodes share out heat as they have collected it: the increments by m c, the values by m c b,
  * in proportion to k V. So sum m c T changes by what comes in alone, also where materials with several b share nodes.
  *
+ * An implicit step solves T' = T + (Q(T') + dt (S - H T'))/C for the nodes (heat_nodes.c), and its Q is that of T'. Its
+ * b_p are at most 1: in the place of k V, the values have the weight m c b h^2/(5 dt).
+ *
+ * Friction between bodies has given nodes heat per mass e_i, half of its work to each body (grid_pairs.h). Particles
+ * gain sum w e_i each, which is all of it, as the mass of a node is sum w m.
+ *
  * A material that melts at Tm has a liquid share f as well, the conductivity k + f (k' - k), and the enthalpy e = c T +
  * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change
  * above, and T and f follow from e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
@@ -37,6 +43,7 @@
 /* What conduction needs of a tile. */
 struct conductor {
     wide x[DIM], mass, capacity, conductance; /* m c [J/K]; k V */
+    wide weight;                              /* of the value that it shares with the nodes: m c b, over 5 dt/h^2 */
     wide T, c, liquid;                        /* liquid: its share, 0 of a material that does not melt */
 };
 
@@ -98,6 +105,11 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
     }
     p->capacity = wide_select(alive, p->mass * p->c, zero);
     p->conductance = wide_load(kept_of(heat, t, KEPT_VOLUME)) * k;
+    p->weight = p->conductance;
+    if (heat->solve_dt > 0) {
+        const double most = sweep->dx * sweep->dx / (5 * heat->solve_dt);
+        p->weight = wide_min(p->weight, p->capacity * wide_set((real)most));
+    }
     p->T = wide_select(alive, wide_load(tile_scalar(particles, heat->temperature, t)), zero);
 }
 
@@ -107,12 +119,12 @@ static int lanes_left(const mpm_group *group, ptrdiff_t t)
     return left < WIDTH ? (int)left : WIDTH;
 }
 
-/* k V/(m c): the diffusivity, 0 where there is no particle. */
-static wide diffusivity(const struct conductor *p)
+/* k V/(m c): the diffusivity, 0 where there is no particle; or the same of another conductance. */
+static wide diffusivity(const struct conductor *p, wide conductance)
 {
     const wide zero = wide_set(0);
     const mask alive = wide_less(zero, p->capacity);
-    return wide_select(alive, p->conductance / wide_select(alive, p->capacity, wide_set(1)), zero);
+    return wide_select(alive, conductance / wide_select(alive, p->capacity, wide_set(1)), zero);
 }
 
 /* Where the heat per mass that a particle gains takes its temperature and its liquid share. */
@@ -158,9 +170,30 @@ static wide take_from_sources(const mpm_sweep *sweep, const mpm_heat_arguments *
     return wide_load(gained);
 }
 
-/* Takes in what the law has dissipated since the last time, and what sources have given. */
+/* Reads what friction has given to the nodes of a group, if they may meet others. */
+static bool read_friction(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                          struct workspace *work)
+{
+    bool near = false;
+    for (int k = 0; k < (DIM == 3 ? 27 : 9) && heat->friction; k++)
+        near |= group->copy[k] >= 0 && sweep->grid->shared_nodes[group->node_block[k]] != 0;
+    if (near)
+        arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    return near;
+}
+
+/* What friction has given to particles at x, per mass. */
+static wide take_friction(const mpm_sweep *sweep, const wide x[DIM], struct workspace *work)
+{
+    struct stencil *s = &work->stencil;
+    stencil_prepare(s, x, sweep->scheme.degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, sweep->scheme.degree, WANT_MOMENT);
+    return stencil_sum(s, 0, 0);
+}
+
+/* Takes in what the law has dissipated since the last time, and what friction (`work`) and sources have given. */
 static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
-                    mpm_measure *result)
+                    struct workspace *work, mpm_measure *result)
 {
     const mpm_thermal *thermal = thermal_of(heat, group);
     struct conductor p;
@@ -169,7 +202,9 @@ static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, cons
     wide given = thermal->heating > 0 ? take_dissipated(sweep, heat, group, t) : wide_set(0);
     if (heat->source)
         given += take_from_sources(sweep, heat, t, result);
-    const wide gained = given / wide_select(alive, p.mass, wide_set(1));
+    wide gained = given / wide_select(alive, p.mass, wide_set(1));
+    if (work)
+        gained += wide_select(alive, take_friction(sweep, p.x, work), wide_set(0));
     wide T = p.T + gained / p.c, liquid = p.liquid;
     if (thermal->latent_heat > 0) {
         melt(thermal, &p, gained, &T, &liquid);
@@ -202,13 +237,14 @@ static void restore(real *column, real *kept)
     wide_store(column, wide_load(kept));
 }
 
+/* `work`: where friction has given heat, else NULL. */
 static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
-                  mpm_measure *result)
+                  struct workspace *work, mpm_measure *result)
 {
     for_each_kept(sweep, heat, t, keep);
     wide_store(kept_of(heat, t, KEPT_VOLUME), find_volume(sweep, heat, group, t));
-    if (thermal_of(heat, group)->heating > 0 || heat->source)
-        take_in(sweep, heat, group, t, result);
+    if (thermal_of(heat, group)->heating > 0 || heat->source || work)
+        take_in(sweep, heat, group, t, work, result);
 }
 
 static int count_bad(wide T)
@@ -230,7 +266,7 @@ static struct deposit no_deposit(void)
     return deposit;
 }
 
-/* {sum w m c T, sum w k V T, sum w k V, sum w m c}, with a stencil that is prepared. */
+/* {sum w m c T, sum w k V T, sum w k V, sum w m c}, k V being the weight, with a stencil that is prepared. */
 static struct deposit mean_of(const struct conductor *p, const mpm_sweep *sweep, const mpm_heat_arguments *heat,
                               ptrdiff_t t, const struct stencil *s)
 {
@@ -240,16 +276,16 @@ static struct deposit mean_of(const struct conductor *p, const mpm_sweep *sweep,
     deposit.by_offset = true;
     deposit.mass = p->capacity;
     deposit.Q[0] = p->capacity * p->T;
-    deposit.Q[1] = p->conductance * p->T;
+    deposit.Q[1] = p->weight * p->T;
     if (DIM == 3)
-        deposit.Q[DIM - 1] = p->conductance;
+        deposit.Q[DIM - 1] = p->weight;
     else
-        deposit.third = p->conductance;
+        deposit.third = p->weight;
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide G =
             wide_select(alive, wide_load(tile_scalar(sweep->particles, heat->gradient + a, t)), zero);
         deposit.A[a][0] = p->capacity * h * G;
-        deposit.A[a][1] = p->conductance * h * G;
+        deposit.A[a][1] = p->weight * h * G;
     }
     fold_offset(&deposit, s->e);
     return deposit;
@@ -260,9 +296,11 @@ static struct deposit means(const mpm_sweep *sweep, const mpm_heat_arguments *he
                                   ptrdiff_t t, struct workspace *work, mpm_measure *result)
 {
     struct conductor p;
-    begin(sweep, heat, group, t, result);
+    if (heat->friction && t == group->first_tile)
+        arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    begin(sweep, heat, group, t, heat->friction ? work : NULL, result);
     conductor_load(&p, sweep, heat, group, t);
-    const double found = wide_largest(diffusivity(&p));
+    const double found = wide_largest(diffusivity(&p, p.conductance));
     result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
     stencil_prepare(&work->stencil, p.x, sweep->scheme.degree);
     return mean_of(&p, sweep, heat, t, &work->stencil);
@@ -323,7 +361,7 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
     stencil_gather(s, work->velocity + ARENA_SLACK, NULL, degree, WANT_MOMENT);
     const mask alive = wide_less(zero, p.capacity);
     const wide change = stencil_sum(s, 0, 1), mean = stencil_sum(s, 0, 2);
-    const wide gained = wide_fma(share * diffusivity(&p), stencil_sum(s, 0, 3) - p.T, change);
+    const wide gained = wide_fma(share * diffusivity(&p, p.weight), stencil_sum(s, 0, 3) - p.T, change);
     wide T = p.T + gained, liquid;
     if (thermal->latent_heat > 0) {
         melt(thermal, &p, p.c * gained, &T, &liquid);
@@ -388,9 +426,9 @@ static void back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const m
 static void take_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                        struct workspace *work, mpm_measure *result)
 {
-    (void)work;
+    const bool rubs = read_friction(sweep, heat, group, work);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        begin(sweep, heat, group, t, result);
+        begin(sweep, heat, group, t, rubs ? work : NULL, result);
         const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
         const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
         result->out_of_range += count_bad(wide_select(alive, T, wide_set(1)));

@@ -68,6 +68,8 @@ typedef struct mpm_heat_arguments {
     double dt;  /* [s] */
     const double *source; /* heat sources by row [W/m3], NULL: none; in BEGIN and TAKE */
     double source_dt;     /* for how long they have acted [s] */
+    bool friction;        /* nodes have heat of friction; in BEGIN and TAKE */
+    double solve_dt;      /* of the implicit step that follows [s], 0: sub-steps */
 } mpm_heat_arguments;
 
 /** What a face of the domain or a collider does to the heat of the material. */
@@ -90,6 +92,11 @@ typedef enum mpm_heat_stage {
     MPM_HEAT_STAGE_MEANS,       /* temperatures, with images */
     MPM_HEAT_STAGE_AREAS,       /* sums of V grad w, and what colliders do to the nodes */
     MPM_HEAT_STAGE_HOLD,        /* the temperatures of colliders */
+    MPM_HEAT_STAGE_SYSTEM,      /* of an implicit step: the residual of the temperatures at its beginning */
+    MPM_HEAT_STAGE_PRODUCT,     /* of a direction with the matrix */
+    MPM_HEAT_STAGE_ADVANCE,     /* along the direction; the new residual */
+    MPM_HEAT_STAGE_REDIRECT,    /* the next direction */
+    MPM_HEAT_STAGE_SOLVED,      /* the temperatures at the end of the step, from which heat flows */
     MPM_HEAT_STAGE_CHANGES,     /* changes by the heat that has come to the nodes, and from surfaces, with images */
     MPM_HEAT_STAGE_HOLD_CHANGES /* those of nodes with the temperatures of colliders */
 } mpm_heat_stage;
@@ -111,4 +118,6 @@ typedef struct mpm_heat_pass {
     double lower[3], dx;      /* of the grid [m] */
     double dt;                /* of the sub-step [s] */
     mpm_heat_book *books;     /* per block: of the sub-step */
+    double *sums;             /* per block: the product that a solve asks for */
+    double factor;            /* of ADVANCE and REDIRECT */
 } mpm_heat_pass;

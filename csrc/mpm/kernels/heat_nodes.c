@@ -16,6 +16,14 @@
  * capacity. What a wall of given temperature gives is what particles gain at such nodes beyond the heat that has flowed
  * there. Images are found by their coordinates, in ascending order, so that all images of a node have the same bits.
  * Where two faces meet at an edge, its nodes have the mean of the temperatures.
+ *
+ * An implicit step finds the changes X of temperature such that, with what surfaces do to a node (struct supply),
+ *
+ *     (M + dt K) X = Q(T) + dt (S - H T),   M = sum C + dt H,   -dt K X = Q(X)
+ *
+ * by conjugate gradients, which M preconditions: w'^2/w of B-splines is bounded, and so is K/C at any node. All images
+ * of a node have the same X and residual but for signs, so a product of vectors counts each in proportion to its C.
+ * Nodes of given temperature have M = 0 and take no part.
  */
 #include "mpm/kernels/nodes.h"
 
@@ -343,7 +351,7 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
         if (!(capacity > 0))
             continue;
         node_coordinates(&grid->blocks[b], n, at);
-        const double T = (double)temperature[4 * n] + (double)flow[4 * n] / capacity;
+        const double T = (double)temperature[4 * n + 2] + (double)flow[4 * n] / capacity;
         const mpm_heat_book found = supply(pass, supply_of_walls(pass, at, areas + 4 * n),
                                            supply_of_colliders(colliders ? colliders + 4 * n : NULL), capacity, T);
         flow[4 * n] += (real)(found.wall + found.collider);
@@ -460,7 +468,7 @@ static void finish_changes(real *temperature, const real *heat, const real *flow
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
         const real change = over(flow[n], heat[n + 3]);
         temperature[n + 1] = change;
-        temperature[n + 2] = temperature[n] + change;
+        temperature[n + 2] += change;
     }
 }
 
@@ -468,6 +476,160 @@ static void add_copies(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
 {
     sum_copies(field_nodes(grid, field, b), grid, &grid->blocks[b], grid->copies[field]);
 }
+
+/* ---- implicit steps --------------------------------------------------------------------------------------------- */
+
+enum { CHANGE, RESIDUAL, PRODUCT, DIAGONAL }; /* of MPM_GRID_RESIDUAL; the direction is where T is, for the sweep */
+enum { FLOWED, SHARE };                       /* of MPM_GRID_HEAT_FLOW: its share in products of vectors */
+
+/* The equation of a node that has `capacity` and the temperature T, to which heat has flowed at T. Returns its part in
+ * the first product, residual and direction. */
+static double begin_node(const mpm_heat_pass *pass, struct supply wall, struct supply collider, real capacity, real T,
+                         real flow, real share, real *direction, real *solve)
+{
+    const double H = wall.conductance + collider.conductance, S = wall.source + collider.source;
+    solve[CHANGE] = solve[PRODUCT] = 0;
+    solve[DIAGONAL] = capacity + (real)(pass->dt * H);
+    solve[RESIDUAL] = flow + (real)(pass->dt * (S - H * (double)T));
+    *direction = solve[RESIDUAL] / solve[DIAGONAL];
+    return (double)share * (double)solve[RESIDUAL] * (double)*direction;
+}
+
+static void leave_out(real *direction, real *solve)
+{
+    memset(solve, 0, 4 * sizeof *solve);
+    *direction = 0;
+}
+
+static bool is_held(const real *collider)
+{
+    return collider && collider[0] > 0;
+}
+
+/* The equations of a block away from images. */
+static double begin_solve(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    const real *areas = pass->has_areas ? field_nodes(grid, MPM_GRID_HEAT_AREAS, b) : NULL;
+    const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
+    real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b), *solve = field_nodes(grid, MPM_GRID_RESIDUAL, b);
+    double sum = 0;
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        const real *collider = colliders ? colliders + 4 * n : NULL;
+        real *value = temperature + 4 * n;
+        int64_t at[DIM];
+        if (!(heat[4 * n + 3] > 0) || is_held(collider)) {
+            leave_out(value, solve + 4 * n);
+            continue;
+        }
+        node_coordinates(&grid->blocks[b], n, at);
+        const struct supply wall = areas ? supply_of_walls(pass, at, areas + 4 * n) : (struct supply){0};
+        sum += begin_node(pass, wall, supply_of_colliders(collider), heat[4 * n + 3], value[2], flow[4 * n], 1, value,
+                          solve + 4 * n);
+    }
+    return sum;
+}
+
+/* The equation of a node with images. */
+static double fold_begin(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place,
+                         int32_t layer, const real *own, const real *collider, real value[4], real *solve)
+{
+    const struct sums sum = sum_images(pass->grid, axes, place, layer, true);
+    const real sign = sign_of(&place->own), T = sign * value[2] + offset_of(&place->own);
+    struct supply wall = {0};
+    real area[DIM];
+    if (place->given || is_held(collider)) {
+        leave_out(value, solve);
+        return 0;
+    }
+    if (pass->has_areas) {
+        sum_areas(pass->grid, axes, place, layer, area);
+        wall = supply_of_walls(pass, place->at, area);
+    }
+    const double product = begin_node(pass, wall, supply_of_colliders(collider), sum.capacity, T, sum.flow,
+                                      own[3] / sum.capacity, value, solve);
+    value[0] *= sign;
+    solve[RESIDUAL] *= sign;
+    return product;
+}
+
+/* The product of a node; `flow` is that of the direction, with its images. Returns its part of their product. */
+static double multiply_node(real direction, real flow, real *solve, real share)
+{
+    solve[PRODUCT] = solve[DIAGONAL] > 0 ? solve[DIAGONAL] * direction - flow : 0;
+    return (double)share * (double)direction * (double)solve[PRODUCT];
+}
+
+static double multiply_block(const real *temperature, real *flow, real *solve)
+{
+    double sum = 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+        flow[n + SHARE] = 1;
+        sum += multiply_node(temperature[n], flow[n + FLOWED], solve + n, 1);
+    }
+    return sum;
+}
+
+static double fold_product(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
+                           const real *own, const real value[4], real *flow, real *solve)
+{
+    const struct sums sum = sum_images(grid, axes, place, layer, true);
+    flow[SHARE] = own[3] / sum.capacity;
+    return multiply_node(value[0], sign_of(&place->own) * sum.flow, solve, flow[SHARE]);
+}
+
+static double advance_block(const real *temperature, const real *flow, real *solve, double factor)
+{
+    const real a = (real)factor;
+    double sum = 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+        solve[n + CHANGE] += a * temperature[n];
+        solve[n + RESIDUAL] -= a * solve[n + PRODUCT];
+        const real residual = solve[n + RESIDUAL];
+        sum += (double)flow[n + SHARE] * (double)residual * (double)over(residual, solve[n + DIAGONAL]);
+    }
+    return sum;
+}
+
+static void redirect_block(real *temperature, const real *solve, double factor)
+{
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
+        temperature[n] = over(solve[n + RESIDUAL], solve[n + DIAGONAL]) + (real)factor * temperature[n];
+}
+
+/* Heat flows from the temperatures at the end of the step. */
+static void end_solve(real *temperature, const real *solve)
+{
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
+        temperature[n] = temperature[n + 2] + solve[n + CHANGE];
+}
+
+/* A stage of a solve in a block; those that need images go on after the barrier. */
+static void visit_solve(const mpm_heat_pass *pass, ptrdiff_t b, bool near)
+{
+    const mpm_grid *grid = pass->grid;
+    real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b), *solve = field_nodes(grid, MPM_GRID_RESIDUAL, b);
+    real *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    switch (pass->stage) {
+    case MPM_HEAT_STAGE_SYSTEM:
+        pass->sums[b] = near ? 0 : begin_solve(pass, b);
+        return;
+    case MPM_HEAT_STAGE_PRODUCT:
+        pass->sums[b] = near ? 0 : multiply_block(temperature, flow, solve);
+        return;
+    case MPM_HEAT_STAGE_ADVANCE:
+        pass->sums[b] = advance_block(temperature, flow, solve, pass->factor);
+        return;
+    case MPM_HEAT_STAGE_REDIRECT:
+        redirect_block(temperature, solve, pass->factor);
+        return;
+    default:
+        end_solve(temperature, solve);
+    }
+}
+
+/* ---- passes ----------------------------------------------------------------------------------------------------- */
 
 /* Blocks near faces with images go on in heat_nodes_fold, after the barrier. */
 void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
@@ -496,10 +658,19 @@ void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
             pass->books[b] = add_supplies(pass, b);
         finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
         return;
-    default:
+    case MPM_HEAT_STAGE_HOLD:
+    case MPM_HEAT_STAGE_HOLD_CHANGES:
         pass->books[b].collider += hold_nodes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b),
                                               pass->stage == MPM_HEAT_STAGE_HOLD_CHANGES);
+        return;
+    case MPM_HEAT_STAGE_SYSTEM:
+    case MPM_HEAT_STAGE_PRODUCT:
+        add_copies(grid, MPM_GRID_HEAT_FLOW, b);
+        break;
+    default:
+        break;
     }
+    visit_solve(pass, b, near);
 }
 
 /* The temperatures of a node, {T, pull, T, S} */
@@ -522,7 +693,7 @@ static mpm_heat_book fold_change(const mpm_heat_pass *pass, const struct axis ax
     const double capacity = (double)sum.capacity, share = (double)own[3] / capacity;
     mpm_heat_book found = {0};
     if (pass->has_areas && !place->given) {
-        const double mean = (double)(sign_of(&place->own) * value[0] + offset_of(&place->own));
+        const double mean = (double)(sign_of(&place->own) * value[2] + offset_of(&place->own));
         real area[DIM];
         sum_areas(pass->grid, axes, place, layer, area);
         found = supply(pass, supply_of_walls(pass, place->at, area), supply_of_colliders(collider), capacity,
@@ -531,7 +702,7 @@ static mpm_heat_book fold_change(const mpm_heat_pass *pass, const struct axis ax
     const real all = sum.flow + (real)(found.wall + found.collider);
     const real change = place->given ? 0 : sign_of(&place->own) * all / sum.capacity;
     value[1] += change;
-    value[2] = value[0] + change;
+    value[2] += change;
     found.collider *= share;
     found.wall = place->odd ? (double)own[3] * (double)value[1] - (double)flow - found.collider : share * found.wall;
     return found;
@@ -551,8 +722,9 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
     struct axis axes[DIM];
     for (int a = 0; a < DIM; a++)
         axes[a] = axis_of(pass, a);
-    real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
-    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b), *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    real *solve = pass->sums ? field_nodes(grid, MPM_GRID_RESIDUAL, b) : NULL;
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b);
     const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *value = temperature + 4 * n;
@@ -560,6 +732,8 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
         int64_t at[DIM];
         if (!(own[3] > 0)) {
             memset(value, 0, 4 * sizeof *value);
+            if (solve)
+                memset(solve + 4 * n, 0, 4 * sizeof *solve);
             continue;
         }
         node_coordinates(block, n, at);
@@ -568,8 +742,17 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
             fold_mean(grid, axes, &place, block->layer, value);
             continue;
         }
-        const mpm_heat_book found = fold_change(pass, axes, &place, block->layer, own, flow[4 * n],
-                                                colliders ? colliders + 4 * n : NULL, value);
+        const real *collider = colliders ? colliders + 4 * n : NULL;
+        if (pass->stage == MPM_HEAT_STAGE_SYSTEM) {
+            pass->sums[b] += fold_begin(pass, axes, &place, block->layer, own, collider, value, solve + 4 * n);
+            continue;
+        }
+        if (pass->stage == MPM_HEAT_STAGE_PRODUCT) {
+            pass->sums[b] += fold_product(grid, axes, &place, block->layer, own, value, flow + 4 * n, solve + 4 * n);
+            continue;
+        }
+        const mpm_heat_book found =
+            fold_change(pass, axes, &place, block->layer, own, flow[4 * n], collider, value);
         pass->books[b].wall += found.wall;
         pass->books[b].collider += found.collider;
     }

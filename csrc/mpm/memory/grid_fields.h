@@ -28,8 +28,8 @@ typedef struct mpm_fold_rule {
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
  *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?), `heat`
- *          (is it conducted?), `surfaces` (may they give it?), `heaters` (may colliders?), `fills` (is the density of
- *          fluids corrected?) and `dim`, by mpm/describe.c
+ *          (is it conducted?), `solves_heat` (by implicit steps?), `surfaces` (may they give it?), `heaters` (may
+ *          colliders?), `fills` (is the density of fluids corrected?) and `dim`, by mpm/describe.c
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -47,11 +47,12 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_MIDPOINT, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, scheme->midpoint) \
     /* F-bar: the volume change of the step, averaged; a scalar */ \
     X(MPM_GRID_VOLUME_CHANGE, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_VELOCITY, scheme->f_bar) \
-    /* of a solve (mpm_node_operation in mpm/kernels/kernels.h); the first one is what its sweeps scatter */ \
+    /* of a solve (mpm_node_operation in mpm/kernels/kernels.h); the first one is what its sweeps scatter. Implicit \
+     * conduction has its own in the residual, {change, residual, product, diagonal} */ \
     X(MPM_GRID_FORCES, MPM_FOLD_VECTOR, false, MPM_GRID_VELOCITY, MPM_GRID_FORCES, solves) \
     X(MPM_GRID_GUESS, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
     X(MPM_GRID_TRIAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
-    X(MPM_GRID_RESIDUAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
+    X(MPM_GRID_RESIDUAL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves || solves_heat) \
     X(MPM_GRID_DIRECTION, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
     X(MPM_GRID_PRODUCT, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
     X(MPM_GRID_CORRECTION, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, solves) \
@@ -65,8 +66,8 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_MOMENTS_1, MPM_FOLD(0, 0, 0, 3), false, MPM_GRID_MOMENTS_1, MPM_GRID_MOMENTS_1, contact) \
     X(MPM_GRID_MOMENTS_2, MPM_FOLD(6, 5, 0, 0), false, MPM_GRID_MOMENTS_2, MPM_GRID_MOMENTS_2, contact && dim == 3) \
     /* conduction of heat (kernels/heat.c), whose images are those of heat_nodes.c: sums {C T, B S, B, C}; temperatures
-     * {T, pull + dT, T', S}; heat that has come {Q}; sums of V grad w, for fluxes through surfaces; what colliders do
-     * to a node, {T or 0, sum h A, sum (h T + q) A} */ \
+     * {T, pull + dT, T', S}, and before them heat of friction per mass; heat that has come {Q}; sums of V grad w, for
+     * fluxes through surfaces; what colliders do to a node, {T or 0, sum h A, sum (h T + q) A} */ \
     X(MPM_GRID_HEAT, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
     X(MPM_GRID_TEMPERATURE, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat) \
     X(MPM_GRID_HEAT_FLOW, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
