@@ -2,6 +2,7 @@
 
     python benchmarks/engineering.py loads     # tractions, pressures, held regions, absorbing walls
     python benchmarks/engineering.py soil      # stresses at rest, limit loads, slopes, earth pressure
+    python benchmarks/engineering.py water     # pore water: consolidation
 
 Each line is a case, a method and its resolution, the measured number over the exact one, and the limit for the error.
 """
@@ -385,7 +386,92 @@ def soil() -> Iterator[Row]:
             yield earth_pressure(angle, active, 12)
 
 
-STUDIES = {"loads": loads, "soil": soil}
+def terzaghi(d: int, cells: int) -> Iterator[Row]:
+    """A layer under a sudden load, drained at its surface or its base: pressures at three times, over the first one."""
+    nu, water, q = 0.2, 1e7, 1e3
+    stiff = E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
+    strain = q / (stiff + water)
+    for surface in ("closed", "drained"):
+        pore = mpm.Pore(0.5, 1e-10, fluid_bulk_modulus=water / 2, pressure=water * strain, surface=surface)
+        clay = mpm.materials.Hencky(E=E, nu=nu, density=2000, pore=pore)
+        base = mpm.Wall("slip", pore_pressure=0.0) if surface == "closed" else "slip"
+        walls = {f"{'xyz'[d - 1]}-": base} | dict.fromkeys("xy"[: d - 1], "mirror")
+        side = (4 / cells,) * (d - 1)
+        scene = mpm.Scene((0,) * d, (*side, 1 + 4 / cells), walls=walls)
+        layer = scene.add(Box((0,) * d, (*side, 1)), clay, F=np.diag([1.0] * (d - 1) + [1 - strain]))
+        scene.add_traction(layer, lambda x: x[:, -1] > 1 - 1e-6, traction=(0,) * (d - 1) + (-q,))
+        sim = mpm.Simulation(scene, dx=1 / cells)
+        height = sim.particles.x[:, -1].copy()
+        from_drain = height if surface == "closed" else 1 - height
+        m = (2 * np.arange(200) + 1) * np.pi / 2
+        worst = 0.0
+        for T in (0.1, 0.2, 0.5):
+            sim.run(T / pore.consolidation(stiff) - sim.time)
+            exact = (2 / m * np.sin(np.outer(from_drain, m)) * np.exp(-(m**2) * T)).sum(axis=1)
+            worst = max(worst, abs(sim.particles.pore_pressure / (water * strain) - exact).max())
+        drained = "base" if surface == "closed" else "surface"
+        yield f"Terzaghi's layer, drained at its {drained}", f"mpm, {d}-D, {cells} cells", worst, 0.01
+
+
+def mandel(cells: int) -> Iterator[Row]:
+    """The pressure in the middle of a slab between rigid plates, drained at its sides, which first grows: J. Mandel,
+    Géotechnique 3 (1953) 287; A. H.-D. Cheng, E. Detournay, Int. J. Numer. Anal. Methods Geomech. 12 (1988) 561."""
+    nu, water, half, tall, p0 = 0.2, 1e7, 1.0, 0.25, 1e3
+    shear = E / (2 * (1 + nu))
+    bulk = 2 * shear * (1 + nu) / (3 * (1 - 2 * nu))
+    undrained = bulk + water
+    nu_u = (3 * undrained - 2 * shear) / (2 * (3 * undrained + shear))
+    skempton = water / undrained
+    force = 3 * half * p0 / (skempton * (1 + nu_u))
+    stiff = E * (1 - nu) / ((1 + nu) * (1 - 2 * nu))
+    ratio = (1 - nu) / (nu_u - nu)
+    roots = []
+    for k in range(60):
+        low, high = k * np.pi + 1e-9, (k + 0.5) * np.pi - 1e-12
+        for _ in range(80):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.tan(middle) < ratio * middle else (low, middle)
+        roots.append(low)
+    a = np.array(roots)
+    weights = np.sin(a) / (a - np.sin(a) * np.cos(a))
+    pore = mpm.Pore(0.5, 5e-11, fluid_bulk_modulus=water / 2, pressure=p0, surface="drained")
+    rate = pore.consolidation(stiff) / half**2
+    begin = -force * (1 - nu_u) / (2 * shear * half)
+    amount = force * (1 - nu_u) / (shear * half) * weights * np.cos(a)
+
+    def strain(t: float) -> float:
+        """Along the axis of the plates."""
+        return float(-force * (1 - nu) / (2 * shear * half) + (amount * np.exp(-(a**2) * rate * t)).sum())
+
+    scene = mpm.Scene((0, 0), (half + 4 / cells, tall + 4 / cells), walls={"x-": "mirror", "y-": "mirror"})
+    clay = mpm.materials.Hencky(E=E, nu=nu, density=2000, pore=pore)
+    F = np.diag([1 + force * nu_u / (2 * shear * half), 1 + begin])
+    slab = scene.add(Box((0, 0), (half, tall)), clay, F=F)
+    short = 1e-3 / rate
+    scene.hold(
+        slab,
+        lambda x: x[:, 1] > tall - 1 / cells,
+        velocity=lambda t: (None, tall * (strain(t + short) - strain(t)) / short),
+        name="plate",
+    )
+    sim = mpm.Simulation(scene, dx=1 / cells, local_damping=0.2)
+    middle = (sim.particles.x[:, 0] < 1 / cells) & (sim.particles.x[:, 1] < 2 / cells)
+    most, highest = 0.0, 0.0
+    for T in (0.01, 0.02, 0.05, 0.1, 0.2):
+        sim.run(T / rate - sim.time)
+        now = float(sim.particles.pore_pressure[middle].mean() / p0)
+        exact = 2 * (weights * (1 - np.cos(a)) * np.exp(-(a**2) * T)).sum()
+        most, highest = max(most, abs(now - exact)), max(highest, now)
+    yield f"Mandel's slab, rises to {highest:.3f} of p0", f"mpm, {cells} cells", most, 0.03
+
+
+def water() -> Iterator[Row]:
+    yield from terzaghi(2, 20)
+    yield from terzaghi(3, 12)
+    yield from mandel(20)
+
+
+STUDIES = {"loads": loads, "soil": soil, "water": water}
 
 
 def main() -> int:

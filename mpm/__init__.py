@@ -34,6 +34,7 @@ from mpm.errors import (
     SimulationError,
     StepLimitError,
 )
+from mpm.materials.pore import Pore
 from mpm.materials.thermal import Melting, Thermal
 from mpm.mpm.simulation import Simulation
 from mpm.scene.contacts import Contact
@@ -63,6 +64,7 @@ __all__ = [
     "FileFormatError",
     "InstabilityError",
     "Melting",
+    "Pore",
     "Scene",
     "Simulation",
     "SimulationError",

@@ -503,6 +503,19 @@ class Simulation(Core):
     ) -> None:
         """Lets a material without particles conduct heat, in a simulation with heat. `scales`: parameters that follow
         the temperature, which vary, with temperatures [K] and values."""
+    def set_pore(
+        self,
+        material: int,
+        mobility: float,
+        storage: float,
+        biot: float,
+        density: float,
+        water_density: float,
+        pressure: float,
+        surface: int,
+        /,
+    ) -> None:
+        """Lets a material without particles hold pore water, in a simulation with it."""
     def set_heat_wall(self, face: int, kind: str, value: float, coefficient: float) -> None:
         """A face with a given "temperature" [K], a "flux" into the material [W/m²], or a "transfer" from a temperature
         with a coefficient [W/(m² K)]; before the first particles."""

@@ -19,8 +19,8 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
     const mpm_scheme *scheme = &simulation->settings.scheme;
     const bool solves = simulation->integrator->solve;
     const bool contact = simulation->settings.contact;
-    const bool heat = simulation->settings.heat, surfaces = simulation->heat.has_areas;
-    const bool heaters = simulation->heat.surface_count > 0;
+    const bool heat = simulation->settings.heat, surfaces = simulation->heat.has_areas || simulation->heat.open;
+    const bool heaters = simulation->heat.surface_count > 0 || simulation->heat.open;
     const bool solves_heat = simulation->settings.conduction == MPM_CONDUCTION_IMPLICIT;
     const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;

@@ -28,13 +28,38 @@ enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS }; /* HEATED with 
 static const char *const names[FIELDS] = {"temperature", "temperature_gradient", "thermal_stretch",
                                           "liquid_fraction", "heated_dissipation"};
 
+/* Of pore water (kernels/pore.h): the pressure is conducted in place of a temperature. */
+enum { PORE_FIELDS = 2 };
+static const char *const pore_names[PORE_FIELDS] = {"pore_pressure", "pore_gradient"};
+
 static int field_count(const mpm_simulation *simulation)
 {
-    return simulation->settings.dissipation ? FIELDS : HEATED;
+    return simulation->settings.pore ? PORE_FIELDS : simulation->settings.dissipation ? FIELDS : HEATED;
+}
+
+static const char *name_of(const mpm_simulation *simulation, int which)
+{
+    return simulation->settings.pore ? pore_names[which] : names[which];
+}
+
+static mpm_status add_pore_fields(mpm_simulation *simulation)
+{
+    mpm_field rows[PORE_FIELDS] = {{.rank = MPM_SCALAR}, {.rank = MPM_VECTOR}};
+    for (int k = 0; k < PORE_FIELDS; k++) {
+        rows[k].owner = MPM_OWNER_CORE;
+        rows[k].state_of = MPM_STATE_OF_ALL;
+        rows[k].low = -INFINITY;
+        rows[k].high = INFINITY;
+    }
+    mpm_store_name(&rows[TEMPERATURE], pore_names[TEMPERATURE], "Pa"); /* short enough */
+    mpm_store_name(&rows[GRADIENT], pore_names[GRADIENT], "Pa/m");
+    return mpm_store_add_fields(&simulation->store, rows, PORE_FIELDS);
 }
 
 mpm_status mpm_heat_add_fields(mpm_simulation *simulation)
 {
+    if (simulation->settings.pore)
+        return add_pore_fields(simulation);
     mpm_field rows[FIELDS] = {
         {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY},
         {.rank = MPM_VECTOR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
@@ -56,7 +81,7 @@ mpm_status mpm_heat_add_fields(mpm_simulation *simulation)
 static int column_of(const mpm_simulation *simulation, int which)
 {
     const mpm_fields *fields = &simulation->store.fields;
-    return fields->row[mpm_fields_find(fields, names[which])].column;
+    return fields->row[mpm_fields_find(fields, name_of(simulation, which))].column;
 }
 
 mpm_status mpm_heat_reserve(mpm_simulation *simulation)
@@ -130,8 +155,46 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
     return MPM_OK;
 }
 
-static bool has_surface(const mpm_heat_surface *surface)
+/* Do all materials share these? */
+static bool is_shared(const mpm_simulation *simulation, const mpm_pore *pore)
 {
+    const struct heat *heat = &simulation->heat;
+    return heat->water_density == 0 || (heat->water_density == pore->water_density && heat->open == pore->surface);
+}
+
+mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore)
+{
+    const mpm_law *law = mpm_material_law(&simulation->materials[material]);
+    if (!(pore->mobility >= 0) || !isfinite(pore->mobility) || !is_positive(pore->storage) ||
+        !is_positive(pore->density) || !is_positive(pore->water_density) || !(pore->biot > 0 && pore->biot <= 1) ||
+        !isfinite(pore->pressure) || (unsigned)pore->surface > MPM_PORE_SEEPAGE || !is_shared(simulation, pore) ||
+        law->rigid || law->strain == MPM_KEEPS_J)
+        return MPM_BAD_ARGUMENT;
+    simulation->heat.materials[material] =
+        (mpm_thermal){.conductivity = pore->mobility, .specific_heat = pore->storage / pore->density,
+                      .density = pore->density, .temperature = pore->pressure, .biot = pore->biot,
+                      .liquid_stretch = 1};
+    simulation->heat.water_density = pore->water_density;
+    simulation->heat.open = pore->surface;
+    return MPM_OK;
+}
+
+double mpm_heat_pore_wave2(const mpm_simulation *simulation)
+{
+    double most = 0;
+    for (size_t m = 0; simulation->settings.pore && m < simulation->material_count; m++) {
+        const mpm_thermal *of = &simulation->heat.materials[m];
+        if (of->biot > 0)
+            most = fmax(most, of->biot * of->biot / (of->specific_heat * of->density * of->density));
+    }
+    return most;
+}
+
+static bool has_surface(const mpm_simulation *simulation, const mpm_heat_surface *surface)
+{
+    if (simulation->settings.pore)
+        return (unsigned)surface->kind <= MPM_HEAT_TEMPERATURE && isfinite(surface->value) &&
+               isfinite(surface->coefficient);
     const bool has_temperature = surface->kind == MPM_HEAT_TEMPERATURE || surface->kind == MPM_HEAT_TRANSFER;
     return (unsigned)surface->kind < MPM_HEAT_CONTACTS && isfinite(surface->value) &&
            (!has_temperature || surface->value > 0) &&
@@ -150,7 +213,7 @@ static void note_areas(mpm_simulation *simulation)
 mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall)
 {
     const mpm_settings *settings = &simulation->settings;
-    if (!settings->heat || face < 0 || face >= 2 * settings->dim || !has_surface(wall))
+    if (!settings->heat || face < 0 || face >= 2 * settings->dim || !has_surface(simulation, wall))
         return MPM_BAD_ARGUMENT;
     const mpm_contact contact = settings->walls[face].contact;
     if (wall->kind != MPM_HEAT_INSULATED && (contact == MPM_PERIODIC || settings->cells[face / 2] <
@@ -169,7 +232,7 @@ mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const
 {
     struct heat *heat = &simulation->heat;
     if (!simulation->settings.heat || collider < 0 || (size_t)collider >= simulation->boundary.count ||
-        !has_surface(surface))
+        simulation->settings.pore || !has_surface(simulation, surface))
         return MPM_BAD_ARGUMENT;
     const size_t count = (size_t)collider + 1;
     if (mpm_memory_grow(&simulation->run.allocator, (void **)&heat->surfaces, &heat->surface_capacity,
@@ -192,7 +255,9 @@ static void set_begin(const mpm_thermal *thermal, double *temperature, double *l
 
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS])
 {
-    if (simulation->settings.heat)
+    if (simulation->settings.pore)
+        initial[column_of(simulation, TEMPERATURE)] = simulation->heat.materials[material].temperature;
+    else if (simulation->settings.heat)
         set_begin(&simulation->heat.materials[material], initial + column_of(simulation, TEMPERATURE),
                   initial + column_of(simulation, LIQUID));
 }
@@ -211,8 +276,25 @@ static double diffusivity(const mpm_simulation *simulation)
     return most;
 }
 
+/* The weight of the pore water [N/m3]. */
+static void find_weight(const mpm_simulation *simulation, double weight[3])
+{
+    for (int a = 0; a < 3; a++)
+        weight[a] = simulation->heat.water_density * simulation->settings.gravity[a];
+}
+
 mpm_heat_arguments mpm_heat_arguments_of(const mpm_simulation *simulation, double dt)
 {
+    if (simulation->settings.pore) {
+        mpm_heat_arguments of = {.materials = simulation->heat.materials,
+                                 .temperature = column_of(simulation, TEMPERATURE),
+                                 .gradient = column_of(simulation, GRADIENT), .stretch = -1, .liquid = -1,
+                                 .heated = -1, .kept = simulation->heat.kept, .dt = dt,
+                                 .moves = simulation->settings.scheme.midpoint ? MPM_GRID_MIDPOINT
+                                                                               : MPM_GRID_VELOCITY};
+        find_weight(simulation, of.weight);
+        return of;
+    }
     return (mpm_heat_arguments){
         .materials = simulation->heat.materials,
         .temperature = column_of(simulation, TEMPERATURE),
@@ -237,6 +319,7 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
     }
     joins &= stage == MPM_HEAT_STAGE_MEANS || stage == MPM_HEAT_STAGE_AREAS || stage == MPM_HEAT_STAGE_CHANGES ||
              stage == MPM_HEAT_STAGE_SYSTEM || stage == MPM_HEAT_STAGE_PRODUCT;
+    joins |= heat->open && stage == MPM_HEAT_STAGE_AREAS;
     const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins, .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
 }
@@ -278,7 +361,42 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
 /* Has friction between bodies given heat to the nodes in this step? */
 static bool rubs(const mpm_simulation *simulation)
 {
-    return simulation->settings.contact && simulation->stage.friction_work != 0;
+    const mpm_settings *settings = &simulation->settings;
+    return settings->contact && !settings->pore && simulation->stage.friction_work != 0;
+}
+
+/* What flows in a sub-step; with `strain_dt`, what the strain of the step presses out first. */
+static void flow(mpm_simulation *simulation, double dt, double strain_dt)
+{
+    mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, dt);
+    arguments.sweep = MPM_HEAT_FLOW;
+    arguments.solve_dt = solves(simulation) ? dt : 0;
+    arguments.strain_dt = strain_dt;
+    mpm_sweeps_heat(simulation, &arguments);
+}
+
+void mpm_heat_push(mpm_simulation *simulation, double dt)
+{
+    if (!simulation->settings.pore)
+        return;
+    mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, 0);
+    arguments.sweep = MPM_HEAT_PUSH;
+    arguments.strain_dt = dt;
+    mpm_sweeps_heat(simulation, &arguments);
+}
+
+/* Pore water: what passes over the nodes need; faces of given pressure p have p - rho g . x. */
+static void describe_pore(const mpm_simulation *simulation, mpm_heat_pass *described)
+{
+    double square = 0;
+    described->open = simulation->heat.open;
+    described->degree = (int)simulation->settings.scheme.degree;
+    described->collider_count = simulation->boundary.count;
+    find_weight(simulation, described->weight);
+    for (int a = 0; a < simulation->settings.dim; a++)
+        square += described->weight[a] * described->weight[a];
+    for (int face = 0; face < 2 * simulation->settings.dim; face++)
+        described->walls[face].value += sqrt(square) * described->walls[face].coefficient;
 }
 
 /* The first sweep of a conduction for `time`, or the only one of a step without: what comes without the grid. */
@@ -327,7 +445,7 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
         for (size_t slot = first; conducts && slot < first + (size_t)(group->tiles * mapped.lanes); slot++) {
             const double T = mpm_real_at(mapped.column[column], slot, mapped.real_size);
             const double mass = mpm_real_at(mapped.column[MPM_COLUMN_MASS], slot, mapped.real_size);
-            if (mapped.row[slot] < 0 || !(mass > 0) || (T > 0 && isfinite(T)))
+            if (mapped.row[slot] < 0 || !(mass > 0) || ((T > 0 || simulation->settings.pore) && isfinite(T)))
                 continue;
             flags[mapped.row[slot]] = 1;
             least = fmin(least, T);
@@ -339,7 +457,7 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     mpm_error_add_rows(error, flags, particles->count, 1);
     mpm_memory_free(&simulation->run.allocator, flags);
     error->value[0] = least;
-    error->kind = simulation->heat.has_areas || simulation->run.forcing.heat;
+    error->kind = simulation->settings.pore ? 2 : simulation->heat.has_areas || simulation->run.forcing.heat;
     return MPM_OK;
 }
 
@@ -352,7 +470,7 @@ static mpm_status refuse(mpm_simulation *simulation, const mpm_step *step)
 
 static void hold(mpm_simulation *simulation, mpm_heat_pass *described, mpm_heat_stage stage)
 {
-    if (described->surface_count)
+    if (described->surface_count || described->open)
         pass(simulation, described, stage);
 }
 
@@ -423,20 +541,22 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
     memcpy(described.lower, simulation->boundary.lower, sizeof described.lower);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         described.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
+    if (simulation->settings.pore)
+        describe_pore(simulation, &described);
     const double found = take_in(simulation, MPM_HEAT_BEGIN, step, time).diffusivity;
     const double wanted = sub_steps(time, found, simulation->settings.dx);
     const double count = solves(simulation) ? 1 : wanted, dt = time / count;
     described.dt = dt;
     for (double done = 1; done <= count; done++) {
         pass(simulation, &described, MPM_HEAT_STAGE_MEANS);
-        if (heat->has_areas && done == 1) { /* not before: all sweeps share one set of copies */
+        if ((heat->has_areas || described.open) && done == 1) { /* not before: all sweeps share one set of copies */
             sweep(simulation, MPM_HEAT_AREAS, dt);
             pass(simulation, &described, MPM_HEAT_STAGE_AREAS);
         }
         hold(simulation, &described, MPM_HEAT_STAGE_HOLD);
         if (wanted > count)
             solve_for_end(simulation, &described);
-        sweep(simulation, MPM_HEAT_FLOW, dt);
+        flow(simulation, dt, simulation->settings.pore && done == 1 ? step->dt : 0);
         pass(simulation, &described, MPM_HEAT_STAGE_CHANGES);
         hold(simulation, &described, MPM_HEAT_STAGE_HOLD_CHANGES);
         const mpm_heat_book book = mpm_sweeps_heat_book(simulation);
@@ -462,7 +582,8 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     if (!simulation->settings.heat)
         return MPM_OK;
     const double time = heat->pending + step->dt;
-    const bool due = most > 0 ? time * most >= DUE * h * h * (1 - 1e-9) : heat->has_areas;
+    const bool waits = most > 0 ? time * most < DUE * h * h * (1 - 1e-9) : !heat->has_areas;
+    const bool due = simulation->settings.pore || !waits; /* pore water strains in every step */
     heat->coming.pending = most > 0 && !due ? time : 0;
     if (!due && !heat->heats && !simulation->run.forcing.heat && !rubs(simulation) && !(heat->follows && !(most > 0)))
         return MPM_OK;
@@ -501,7 +622,7 @@ void mpm_heat_commit(mpm_simulation *simulation)
     if (!heat->coming.changes)
         return;
     for (int which = 0; which < field_count(simulation); which++)
-        mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, names[which]));
+        mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, name_of(simulation, which)));
 }
 
 void mpm_heat_measure(mpm_simulation *simulation)

@@ -12,6 +12,7 @@ mpm_status mpm_heat_add_fields(mpm_simulation *simulation);
 /* Room for one more material. */
 mpm_status mpm_heat_reserve(mpm_simulation *simulation);
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
+mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
 mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
 mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface);
 
@@ -24,6 +25,12 @@ mpm_heat_arguments mpm_heat_arguments_of(const mpm_simulation *simulation, doubl
 /* The longest step that conducts within a number of sub-steps for which a run need not wait [s]; infinite without
  * conduction. */
 double mpm_heat_bound(const mpm_simulation *simulation);
+
+/* The square of the wave speed that pore water adds to that of the law, a^2 M/rho [m2/s2]; 0 without any. */
+double mpm_heat_pore_wave2(const mpm_simulation *simulation);
+
+/* Adds the force of the pore pressure to what P2G has left, if there is any. */
+void mpm_heat_push(mpm_simulation *simulation, double dt);
 
 /* Conducts for the step and what has been put off before, if that is due, as the last part of an attempt. Sets a reason
  * if temperatures leave their range, whose particles the run's error then has. Needs the pool, and the bins of the

@@ -50,6 +50,7 @@ static const mpm_option rows[] = {
     {"heat", MPM_OPTION_FLAG, AT(heat)},
     {"conduction", MPM_OPTION_WORD, AT(conduction),
      .words = {[MPM_CONDUCTION_EXPLICIT] = "explicit", [MPM_CONDUCTION_IMPLICIT] = "implicit"}},
+    {"pore", MPM_OPTION_FLAG, AT(pore)},
     /* About 2 is usual; from 4 on, water of one particle per cell gains energy. */
     {"density_correction", MPM_OPTION_NUMBER, AT(scheme.density_correction), .range = MPM_FROM(0, 10)},
     {0},
@@ -88,6 +89,7 @@ static const char *solve_flaw(const mpm_settings *settings)
            : mpm_scheme_is_viscous(&settings->scheme) ? "artificial_viscosity"
            : settings->dissipation                    ? "dissipation"
            : settings->contact                        ? "contact"
+           : settings->pore                           ? "pore"
            : settings->damping > 0                    ? "damping"
            : settings->scheme.local_damping > 0       ? "local_damping"
            : mpm_settings_absorb(settings)            ? "walls"
@@ -105,8 +107,10 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return "gradient";
     if (settings->heat && scheme->degree == MPM_LINEAR) /* its gradients jump, and images need those of nodes */
         return "heat";
-    if (settings->conduction == MPM_CONDUCTION_IMPLICIT && !settings->heat)
+    if (settings->conduction == MPM_CONDUCTION_IMPLICIT && (!settings->heat || settings->pore))
         return "conduction";
+    if (settings->pore && !settings->heat)
+        return "pore";
     if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
         return "contact";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)

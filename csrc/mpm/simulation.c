@@ -268,9 +268,17 @@ static bool has_particles(const mpm_simulation *simulation, int material)
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal)
 {
     if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.heat ||
-        has_particles(simulation, material))
+        simulation->settings.pore || has_particles(simulation, material))
         return MPM_BAD_ARGUMENT;
     return mpm_heat_set_material(simulation, material, thermal);
+}
+
+mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore)
+{
+    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.pore ||
+        has_particles(simulation, material))
+        return MPM_BAD_ARGUMENT;
+    return mpm_heat_set_pore(simulation, material, pore);
 }
 
 mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall)

@@ -46,6 +46,7 @@ typedef struct mpm_settings {
     bool contact;      /* bodies of different layers touch; two more columns of the history; explicit steps only */
     bool heat;         /* materials conduct heat: two fields, two columns of the history */
     mpm_conduction conduction; /* with heat */
+    bool pore;         /* with `heat`: it is pore water instead; explicit steps only */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g */
@@ -74,7 +75,8 @@ enum {
     MPM_BODY_TOO_LONG,                 /* a rigid body has at least half the length of a periodic axis: `kind` is its
                                         * material */
     MPM_TEMPERATURE_LEFT_RANGE,        /* conduction gives the rows temperatures that are not positive or overflow;
-                                        * value[0] is the least [K], `kind`: 1 if there is a flux through a face */
+                                        * value[0] is the least [K], `kind`: 1 if there is a flux through a face,
+                                        * 2 if it is the pressure of pore water */
     MPM_BODY_NO_POSE                   /* `name`, x or F of the particles of a rigid body, fit no pose: `kind` is its
                                         * material, `value` how far they are from one, and the most allowed */
 };
@@ -151,9 +153,26 @@ const mpm_rigid_force *mpm_simulation_rigid_forces(const mpm_simulation *simulat
  *  of range. */
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
 
+/** How a material holds pore water. */
+typedef struct mpm_pore {
+    double mobility;      /* k/mu [m2/(Pa s)] */
+    double storage;       /* 1/M [1/Pa] */
+    double biot;          /* 0 < a <= 1 */
+    double density;       /* of the saturated material at rest, the least of it [kg/m3] */
+    double water_density; /* the same for all materials [kg/m3] */
+    double pressure;      /* of new particles [Pa] */
+    mpm_pore_surface surface; /* the same for all materials */
+} mpm_pore;
+
+/** Lets a material hold pore water. Errors: as of mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `pore` is
+ *  false, the material does not keep F, or another one has another density of the water or another surface. */
+mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
+
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there
  *  is no heat or no such face, if it is periodic or, with a flux or transfer, a mirror, if a value is out of range, or
- *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles. */
+ *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles.
+ *  To pore water, a temperature is the pressure `value` [Pa] at the height `coefficient` [m] against gravity, and
+ *  hydrostatic elsewhere on the face; there is nothing else. */
 mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
 
 /** What a collider does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there is no heat or no such

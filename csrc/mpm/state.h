@@ -113,6 +113,8 @@ struct heat {
     void *kept;             /* scratch of a conduction (kernels/heat.h), in memory of the device */
     ptrdiff_t kept_tiles;   /* its room */
     double total;           /* sum m c T [J] of the state that was measured last */
+    mpm_pore_surface open;  /* of pore water, as its density [kg/m3]: that of all materials */
+    double water_density;
 };
 
 struct mpm_simulation {

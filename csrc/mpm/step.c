@@ -107,6 +107,7 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
     mpm_simulation *simulation = self;
     if (!simulation->stage.scattered)
         scatter(simulation, step->dt);
+    mpm_heat_push(simulation, step->dt);
     simulation->stage.scattered = false;
     simulation->grid_valid = false;
     mpm_status status = grid(simulation, step->dt);

@@ -9,6 +9,8 @@
  *     acceleration  dt^2 |g| <= h
  *     conduction    dt alpha <= 200 h^2, a thousand sub-steps (heat.c)
  *
+ * Pore water stiffens the material: a^2 M takes part as Lame's first parameter does in the first two.
+ *
  * The first two are bounds of the explicit method. Implicit steps have the others alone.
  *
  * A fixed step is compared with the bound. The automatic step keeps a margin: it is planned from the state before the
@@ -51,8 +53,11 @@ static mpm_stable_dt bound_of(const mpm_simulation *simulation)
     if (simulation->particles.count == 0)
         return bound;
     if (!simulation->integrator->solve) {
-        tighten(&bound, 1 / sqrt(most->rate2), MPM_LIMIT_ISOLATED);
-        tighten(&bound, h / sqrt(most->wave2), MPM_LIMIT_WAVE);
+        const mpm_settings *settings = &simulation->settings;
+        const double pore = mpm_heat_pore_wave2(simulation);
+        const double isolated = mpm_scheme_isolated_factor(&settings->scheme) * settings->dim * pore / (h * h);
+        tighten(&bound, 1 / sqrt(most->rate2 + isolated), MPM_LIMIT_ISOLATED);
+        tighten(&bound, h / sqrt(most->wave2 + pore), MPM_LIMIT_WAVE);
     }
     tighten(&bound, h / most->speed, MPM_LIMIT_MOTION);
     tighten(&bound, 1 / sqrt(most->gradient2), MPM_LIMIT_MOTION);

@@ -22,7 +22,7 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     totals.dissipates = simulation->settings.dissipation;
     totals.plastic_dissipation = m->dissipation[MPM_DISSIPATION_PLASTIC];
     totals.viscous_dissipation = m->dissipation[MPM_DISSIPATION_VISCOUS];
-    totals.conducts = simulation->settings.heat;
+    totals.conducts = simulation->settings.heat && !simulation->settings.pore;
     totals.heat = totals.conducts ? simulation->heat.total : m->dissipation[MPM_DISSIPATION_HEAT];
     return totals;
 }
@@ -38,6 +38,11 @@ static const mpm_history_entry of_heat[] = {
     {"collider_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
     {"source_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.source)},
     {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.totals.heat)}, /* unless that of dissipation is there */
+};
+static const mpm_history_entry of_pore[] = {
+    {"wall_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
+    {"surface_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
+    {"pore_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.total)},
 };
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
 
@@ -66,7 +71,9 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     const bool contact = simulation->settings.contact;
     if (contact && --index == 0)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
-    if (simulation->settings.heat && --index == 0)
+    if (simulation->settings.pore && --index == 0)
+        return (mpm_history_section){of_pore, 3, simulation, NULL};
+    if (simulation->settings.heat && !simulation->settings.pore && --index == 0)
         return (mpm_history_section){of_heat, simulation->settings.dissipation ? 3 : 4, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);

@@ -331,6 +331,18 @@ static PyObject *set_thermal(PyObject *self, PyObject *args)
     return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
 }
 
+static PyObject *set_pore(PyObject *self, PyObject *args)
+{
+    int material, surface;
+    mpm_pore pore;
+    if (!PyArg_ParseTuple(args, "iddddddi", &material, &pore.mobility, &pore.storage, &pore.biot, &pore.density,
+                          &pore.water_density, &pore.pressure, &surface))
+        return NULL;
+    pore.surface = (mpm_pore_surface)surface;
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_pore(core, material, &pore)) : NULL;
+}
+
 /* The number of a face or a collider, and what it does to heat. */
 static bool take_surface(PyObject *args, int *number, mpm_heat_surface *surface)
 {
@@ -457,6 +469,9 @@ static PyMethodDef methods[] = {
      "set_thermal(material, conductivity, specific_heat, temperature, density, expansion, heating, (melting "
      "temperature, latent heat, conductivity, specific heat and stretch of the liquid), ((parameter, temperatures, "
      "values), ...)): of a material without particles"},
+    {"set_pore", set_pore, METH_VARARGS,
+     "set_pore(material, mobility, storage, biot, density, water_density, pressure, surface): lets a material hold "
+     "pore water; the surface is 0 (closed), 1 (drained) or 2 (seepage)"},
     {"set_heat_wall", set_heat_wall, METH_VARARGS,
      "set_heat_wall(face, kind, value, coefficient): 'insulated', a 'temperature', a 'flux' into the material, or a "
      "'transfer' from a temperature with a coefficient; before the first particles"},

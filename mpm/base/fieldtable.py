@@ -61,6 +61,9 @@ KNOWN["liquid_fraction"] = row("liquid_fraction", owner="core")
 KNOWN["heated_dissipation"] = row("heated_dissipation", unit="J/m³", owner="core")
 """Those of heat, beside the temperature, which a law has as well."""
 
+KNOWN["pore_pressure"] = row("pore_pressure", unit="Pa", owner="core")
+KNOWN["pore_gradient"] = row("pore_gradient", "vector", "Pa/m", owner="core")
+
 for _law in _core.laws():
     for _field in _law["history"]:
         KNOWN[_field["name"]] = row(

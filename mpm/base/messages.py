@@ -257,6 +257,11 @@ def body_too_long(t: Error) -> str:
 
 
 def temperature_left_range(t: Error) -> str:
+    if t.number == 2:
+        return (
+            f"{t.total} particle(s) would have pore pressures that are not finite; {NOT_TAKEN}: look at the "
+            "pore_pressure and the pore_gradient that were written"
+        )
     what = "that are not positive" if t.values[0] <= 0 else "that overflow"
     flux = (
         "make the flux of walls and colliders smaller, or give them a transfer instead; " if t.number else ""

@@ -44,6 +44,7 @@ from mpm.scene import settings
 from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_of_thin_or_missing
 from mpm.scene.heat import refuse_heat
 from mpm.scene.loads import Traction, inside, mechanical
+from mpm.scene.pores import refuse_pore
 from mpm.scene.walls import ABSORBING
 from mpm.scene.waves import speeds_of
 from mpm.shapes.cells import Cells, find_cells
@@ -363,6 +364,7 @@ class Simulation(Solver, kind="fem"):
     def _admit(self, scene: _scene.Scene) -> None:
         refuse_rebounds(scene)
         refuse_heat(scene, "mpm.fem")
+        refuse_pore(scene, "mpm.fem")
 
     def _options(self) -> dict[str, Any]:
         return {"dx": self.spacing, **self._numerics.described()}

@@ -25,6 +25,7 @@ from mpm.base._check import mapping as mapping
 from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
+from mpm.materials.pore import Pore
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying
 from mpm.scene import changes
@@ -34,7 +35,7 @@ from mpm.scene.drains import Drain, make_drain
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
-from mpm.scene.walls import HEAT, Wall
+from mpm.scene.walls import HEAT, WATER, Wall
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
 from mpm.solver.keeping import Tree
 
@@ -232,10 +233,13 @@ class Writer:
             del given["joint"]
         if isinstance(thing, materials.Material) and thing.thermal is None:
             given.pop("thermal", None)
+        if isinstance(thing, materials.Material) and thing.pore is None:
+            given.pop("pore", None)
         if isinstance(thing, (Wall, Collider)):
             given = {name: value for name, value in given.items() if name not in HEAT or value}
         if isinstance(thing, Collider) and thing.speeds is None:
             del given["speeds"]
+            given = {name: value for name, value in given.items() if name not in WATER or value is not None}
         return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:
@@ -247,7 +251,7 @@ class Writer:
         if isinstance(part, (hardening.Hardening, hardening.Strength)):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
-        if isinstance(part, Thermal):
+        if isinstance(part, (Pore, Thermal)):
             return part._described()
         if isinstance(part, joints.Joint):
             return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
@@ -435,7 +439,7 @@ class Reader:
         if issubclass(kind, materials.UserLaw):
             law = given.pop("law", None)  # mpm.io.checkpoint puts it there
             return materials.UserLaw._restored(given, law if isinstance(law, materials.UserLaw) else None)
-        part = {"hardening": self.hardening, "thermal": self.thermal}
+        part = {"hardening": self.hardening, "thermal": self.thermal, "pore": self.pore}
         material: materials.Material = kind(
             **{name: part.get(name, self.value)(value) for name, value in given.items()}
         )
@@ -443,6 +447,9 @@ class Reader:
 
     def thermal(self, tree: object) -> Thermal | None:
         return None if tree is None else Thermal._restored(tree)
+
+    def pore(self, tree: object) -> Pore | None:
+        return None if tree is None else Pore._restored(tree)
 
     def hardening(self, tree: object) -> Any:
         """A number, what varies, or a kind of hardening."""

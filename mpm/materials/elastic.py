@@ -8,6 +8,7 @@ from typing import ClassVar
 from mpm.base import _check, advice
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.pore import Pore
 from mpm.materials.thermal import Thermal
 
 
@@ -28,6 +29,8 @@ class FixedCorotated(_Elastic):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -41,6 +44,7 @@ class FixedCorotated(_Elastic):
     nu: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -62,6 +66,8 @@ class Corotated(_Elastic):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -75,6 +81,7 @@ class Corotated(_Elastic):
     nu: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -92,6 +99,8 @@ class NeoHookean(_Elastic):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -104,6 +113,7 @@ class NeoHookean(_Elastic):
     nu: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -124,6 +134,8 @@ class SaintVenantKirchhoff(_Elastic):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -137,6 +149,7 @@ class SaintVenantKirchhoff(_Elastic):
     nu: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -157,6 +170,8 @@ class Hencky(_Elastic):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -169,6 +184,7 @@ class Hencky(_Elastic):
     nu: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check, advice, config, fieldtable
 from mpm.base._check import FloatArray
+from mpm.materials.pore import Pore
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying, called, is_varying
 
@@ -77,6 +78,9 @@ class Material(_check.Strict):
     thermal: Thermal | None = None
     """How it conducts and stores heat."""
 
+    pore: Pore | None = None
+    """The water in its pores."""
+
     def __init_subclass__(cls) -> None:
         cls.__setstate__ = _check.restore_fields  # type: ignore[attr-defined]
 
@@ -85,6 +89,8 @@ class Material(_check.Strict):
         self._refuse_varying()
         if self.thermal is not None and not isinstance(self.thermal, Thermal):
             raise _check.wrong_type("thermal", self.thermal, "an mpm.Thermal or None")
+        if self.pore is not None and not isinstance(self.pore, Pore):
+            raise _check.wrong_type("pore", self.pore, "an mpm.Pore or None")
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
@@ -622,6 +628,6 @@ def _ndim(value: Any) -> int:
 def field_values(material: Material) -> str:
     """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
     names = [f.name for f in fields(cast(Any, material)) if not f.name.startswith("_")]
-    named = [name for name in names if name != "thermal" or material.thermal is not None]
+    named = [name for name in names if name not in ("thermal", "pore") or getattr(material, name) is not None]
     values = {name: getattr(material, name) for name in named}
     return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

@@ -12,6 +12,7 @@ from mpm.base import _check
 from mpm.materials.hardening import Strength
 from mpm.materials.inelastic import _Flowing, _Plastic
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.pore import Pore
 from mpm.materials.thermal import Thermal
 
 CONES = ("compression", "extension", "plane-strain")
@@ -97,6 +98,8 @@ class Sand(_Plastic):
         at the mean tension c cot φ, and cohere again when they meet.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -112,6 +115,7 @@ class Sand(_Plastic):
     friction_angle_deg: float = 35.0
     cohesion: float = 0.0
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -147,6 +151,8 @@ class NACC(_Flowing, _Elastic):
         α of new particles, from −10 to 10, default −0.01.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -164,6 +170,7 @@ class NACC(_Flowing, _Elastic):
     hardening: float = 1.0
     consolidation: float = -0.01
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -211,6 +218,8 @@ class DruckerPrager(_Hardening):
         the present c cot φ.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -230,6 +239,7 @@ class DruckerPrager(_Hardening):
     cone: str = "compression"
     hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.cone, str) and self.cone == "plane-strain":
@@ -291,6 +301,8 @@ class MohrCoulomb(_Hardening):
         φ, ψ and c by a table of plastic strain, which harden or soften; default None: they stay.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -308,6 +320,7 @@ class MohrCoulomb(_Hardening):
     tension: float | None = None
     hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -356,6 +369,8 @@ class CamClay(_Flowing):
         a [Pa], > 0, default 1000. The bulk modulus at rest is a/κ.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -374,6 +389,7 @@ class CamClay(_Flowing):
     preconsolidation: float
     attraction: float = 1000.0
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -412,6 +428,8 @@ class MuI(_Flowing, _Elastic):
         ρ_s [kg/m³], > 0, default 2500: that of the grains themselves.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    pore : mpm.Pore, optional
+        Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
 
     References
     ----------
@@ -431,6 +449,7 @@ class MuI(_Flowing, _Elastic):
     grain_diameter: float = 0.53e-3
     grain_density: float = 2500.0
     thermal: Thermal | None = field(default=None, repr=False)
+    pore: Pore | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

@@ -14,8 +14,9 @@ from mpm.base import _check
 from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
+from mpm.materials.pore import SURFACES
 from mpm.mpm import citations
-from mpm.scene import heat, walls
+from mpm.scene import heat, pores, walls
 from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
@@ -260,6 +261,7 @@ class Numerics(Leaving):
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
+        chosen._refuse_pore(scene)
         chosen._refuse_heat(scene)
         chosen.refuse_dashpots(scene)
         if chosen.kernel == "linear" and not chosen.dt:
@@ -352,6 +354,31 @@ class Numerics(Leaving):
             raise ValueError(
                 "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "
                 "or leave thermal= out"
+            )
+
+    def _refuse_pore(self, scene: Scene) -> None:
+        pores.refuse_walls(scene)
+        if not pores.saturated(scene):
+            return
+        pores.refuse_beside_heat(scene)
+        for name, material in heat.named(scene):
+            pores.refuse_material(material, name, scene)
+        for face, wall in scene.walls.items():
+            count = self.cells["xyz".index(face[0])]
+            if pores.wall_pressure(scene, face, wall) and count < _core.FEWEST_PERIODIC_CELLS:
+                raise ValueError(
+                    f"walls[{face!r}]: {wall!r}: there are {count} cells along {face[0]}; must be >= "
+                    f"{_core.FEWEST_PERIODIC_CELLS} for a head or pore pressure"
+                )
+        if self.is_implicit:
+            raise ValueError(
+                f"integrator = {self.integrator!r}: pore water is explicit, and its pressure is not part of the solve; "
+                "use 'explicit', or leave pore= out"
+            )
+        if self.kernel == "linear":
+            raise ValueError(
+                "kernel = 'linear': its gradient jumps, so that flow in pores is of no order; use 'quadratic' or "
+                "'cubic', or leave pore= out"
             )
 
     @property
@@ -454,7 +481,8 @@ def new_core(
         "c_keep": 1 - chosen.c_damping,
         "load": load,
         "contact": scene._touches,
-        "heat": heat.conducts(scene),
+        "heat": heat.conducts(scene) or pores.saturated(scene),
+        "pore": pores.saturated(scene),
     }
     if chosen.integrator == "explicit" and not has_fluid(scene._filling):
         arguments["density_correction"] = DENSITY_CORRECTION  # of fluids that are added later
@@ -465,6 +493,9 @@ def new_core(
         _set_contacts(core, scene)
     for face, wall in enumerate(scene.walls.values()):
         if found := walls.heat_of(wall):
+            core.set_heat_wall(face, *found)
+    for face, (name, wall) in enumerate(scene.walls.items()):
+        if found := pores.wall_pressure(scene, name, wall):
             core.set_heat_wall(face, *found)
     return core
 
@@ -483,6 +514,9 @@ def add_material(core: _core.Simulation, material: Material, layer: int, chosen:
         )
         liquid = (*thermal._of_liquid, heat.liquid_stretch(material, len(chosen.cells)))
         core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, liquid, scales)
+    if (pore := material.pore) is not None:
+        water = pore.mobility, pore.storage, pore.biot, material._least_density(), pore.fluid_density
+        core.set_pore(index, *water, pore.pressure, SURFACES.index(pore.surface))
     return index
 
 

@@ -27,7 +27,7 @@ from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, w
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
-from mpm.scene import heat, walls
+from mpm.scene import heat, pores, walls
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
     Prepared,
@@ -357,6 +357,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             else:
                 _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
                 self._insert(one)
+        self._fill_pores(0)
         self._find_volumes()
         self._attached = attach_all(self)
         self._drain(-math.inf)
@@ -419,7 +420,9 @@ class Simulation(Populated, Solver, kind="simulation"):
                         sampled, self.particles._copy("x"), self._scene.lower, self._numerics
                     )
                 bodies.warn_of_held_inflow(sampled, self._scene, self._numerics.dx)
+                first = self._core.particles
                 self._insert(sampled)
+                self._fill_pores(first)
                 self._find_volumes()
         except BaseException:
             self._rng.bit_generator.state = state
@@ -432,6 +435,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
         heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
         heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)
+        pores.refuse_material(sampled.body.material, sampled.body.name, self._scene)
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
@@ -465,6 +469,22 @@ class Simulation(Populated, Solver, kind="simulation"):
             np.asarray(self._core.field("surface_point"))[first:] = keeper
         if material._varies or form is not None:
             self._core.totals()  # takes them in, so that what is written later is told from them
+
+    def _fill_pores(self, first: int) -> None:
+        """Give the particles from row `first` on the pressures of water at rest, where a material has a head."""
+        heads = [
+            k for k, one in enumerate(self._materials) if one.pore is not None and one.pore.head is not None
+        ]
+        if not heads:
+            return
+        rows = np.arange(first, self._core.particles)
+        material = self.particles._copy("material")[rows]
+        for k in heads:
+            own, pore = rows[material == k], self._materials[k].pore
+            if len(own) and pore is not None:
+                x = np.asarray(self.particles._copy("x")[own], dtype=np.float64)
+                np.asarray(self._core.field("pore_pressure"))[own] = pore._initial(x, self._scene.gravity)
+        self._core.totals()  # takes them in
 
     def _near_rigid(self, form: Form) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
         """What a rigid body may not begin in: names, and distances in the frame of the domain."""
@@ -638,6 +658,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
         heat.refuse_heaters(scene)
+        pores.refuse_walls(scene)
         _refuse_useless_restitution(scene, self._materials)
 
     def _admit_load(self, load: Load) -> None:

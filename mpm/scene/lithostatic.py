@@ -148,8 +148,11 @@ class Lithostatic:
         """F (n, d, d) of particles at x (n, d) [m]."""
         d = x.shape[1]
         axis = int(np.argmax(np.abs(self.gravity)))
-        stress = np.repeat(-self.K0 * self.vertical(x)[:, None], d, axis=1)
-        stress[:, axis] = -self.vertical(x)
+        vertical = self.vertical(x)
+        if (pore := self.material.pore) is not None:
+            vertical = vertical - pore.biot * pore._initial(x, self.gravity)
+        stress = np.repeat(-self.K0 * vertical[:, None], d, axis=1)
+        stress[:, axis] = -vertical
         strain = _strains(self.material, stress, axis, x, self.body, self.K0)
         F = np.zeros((len(x), d, d))
         F[:, range(d), range(d)] = np.exp(strain)

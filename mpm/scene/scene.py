@@ -594,8 +594,9 @@ class Scene(Collides, Flowing, Loaded, _check.Strict):
         """Let bodies begin with the stresses of their own weight, as ground that came to rest long ago.
 
         The vertical stress of a point is the weight of all bodies above it, layer by layer; the horizontal stress is K0
-        times as large. Bodies get the `F` that bears these stresses; in 2-D the stress out of plane is that of plane
-        strain. Level ground is then at rest except for the cells at its surface. `Simulation.equilibrate` with
+        times as large. With pore water (`mpm.Pore`), its initial pressure bears its part of the weight, and K0 is that
+        of effective stresses. Bodies get the `F` that bears these stresses; in 2-D the stress out of plane is that of
+        plane strain. Level ground is then at rest except for the cells at its surface. `Simulation.equilibrate` with
         ``increments=1`` finds the state of rest, also below a slope or beside a wall. Call `lithostatic` after the last
         body. Ground that `Simulation.add` adds later begins without stress.
 

@@ -64,6 +64,11 @@ class Wall:
         Heat transfer coefficient h [W/(m² K)], > 0, and temperature T_∞ of the surroundings [K], > 0: a flux of
         h (T_∞ − T) into the material, on the same part of the surface (Newton's law of cooling). It is implicit in the
         node, so that h may be large.
+    head : float, optional, keyword
+        Height of the water table behind the face, against gravity [m], if bodies have pore water (`mpm.Pore`): the pore
+        pressure on the face is ρ_w g (head − z), to second order in dx. Default None: the face lets no water pass.
+    pore_pressure : float, optional, keyword
+        In place of `head`, the pore pressure on a face that gravity, if there is any, is normal to [Pa]; 0 drains.
 
     Raises
     ------
@@ -71,7 +76,8 @@ class Wall:
         Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
         ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
         speeds with one other than ``"absorbing"``; a temperature that is not positive; more than one of
-        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``.
+        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``;
+        a `head` beside a `pore_pressure`, or one of them with ``"periodic"``.
 
     References
     ----------
@@ -85,6 +91,8 @@ class Wall:
     temperature: float | None = None
     flux: float = 0.0
     transfer: tuple[float, float] | None = None
+    head: float | None = None
+    pore_pressure: float | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -99,6 +107,8 @@ class Wall:
         temperature: float | None = None,
         flux: float = 0.0,
         transfer: Sequence[float] | None = None,
+        head: float | None = None,
+        pore_pressure: float | None = None,
     ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
@@ -110,7 +120,7 @@ class Wall:
         object.__setattr__(self, "speeds", checked_speeds(speeds, contact, "wall"))
         heat = checked_heat(temperature, flux, transfer)
         _refuse_heat(heat, contact)
-        for name, value in heat.items():
+        for name, value in (heat | _checked_water(head, pore_pressure, contact)).items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -118,7 +128,29 @@ class Wall:
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         speeds = f", speeds={self.speeds!r}" if self.speeds else ""
         heat = "".join(f", {part}" for part in shown_heat(self))
-        return f"Wall({self.contact!r}{friction}{restitution}{speeds}{heat})"
+        given = ((name, getattr(self, name)) for name in WATER)
+        water = "".join(f", {name}={value!r}" for name, value in given if value is not None)
+        return f"Wall({self.contact!r}{friction}{restitution}{speeds}{heat}{water})"
+
+
+WATER = ("head", "pore_pressure")  # what a wall may have
+
+
+def _checked_water(head: object, pore_pressure: object, contact: str) -> dict[str, float | None]:
+    """Both, checked: at most one is given; raises TypeError, ValueError."""
+    given = {"head": (head, "m"), "pore_pressure": (pore_pressure, "Pa")}
+    found = {
+        name: None if value is None else _check.number(name, value, low=-FASTEST, high=FASTEST, unit=unit)
+        for name, (value, unit) in given.items()
+    }
+    if head is not None and pore_pressure is not None:
+        raise ValueError(
+            f"pore_pressure = {found['pore_pressure']:g}: head = {found['head']:g} is given; leave one out"
+        )
+    for name, value in found.items():
+        if value is not None and contact == "periodic":
+            raise ValueError(f"{name} = {value:g}: nothing ends at a {contact!r} wall; leave it out")
+    return found
 
 
 def checked_speeds(given: object, contact: str, what: str) -> tuple[float, float] | None:

@@ -34,6 +34,9 @@ UNITS = {
     "wall_heat": "J",
     "collider_heat": "J",
     "source_heat": "J",
+    "wall_water": "m³",
+    "surface_water": "m³",
+    "pore_water": "m³",
     "friction_work": "J",
     "impact_work": "J",
     "joint_work": "J",
@@ -217,6 +220,8 @@ class History(Mapping[str, FloatArray]):
     ``source_heat`` [J], which walls, colliders and heat sources have given since the entry before: heat_{k+1} − heat_k
     is their sum, and that of the ``friction_work`` of bodies that touch, as long as no particle comes or goes and no
     dissipation heats.
+    Where bodies have pore water (`mpm.Pore`) there are ``pore_water``, and ``wall_water`` and ``surface_water`` [m³],
+    which have come in through walls and free surfaces since the entry before and add up to its growth.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

@@ -36,6 +36,7 @@
  * integrals; Y. R. Fei et al., ACM Trans. Graph. 40(4) (2021) 109: the transfer.
  */
 #include "mpm/kernels/any_scheme.h"
+#include "mpm/kernels/pore.h"
 
 #define REAL_BELOW_1 ((real)(REAL_IS_FLOAT ? 1 - 0x1p-24 : 1 - 0x1p-53)) /* not all is liquid */
 #define HOTTEST ((real)(REAL_IS_FLOAT ? 1e38 : 1e300)) /* [K]: beyond it, temperatures overflow */
@@ -111,6 +112,11 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
         p->weight = wide_min(p->weight, p->capacity * wide_set((real)most));
     }
     p->T = wide_select(alive, wide_load(tile_scalar(particles, heat->temperature, t)), zero);
+    if (thermal->biot > 0) {
+        const wide volume = wide_load(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
+        p->capacity = wide_select(alive, volume * pore_storage(thermal), zero);
+        p->T = wide_select(alive, p->T - pore_hydrostatic(sweep, heat, group, p->x), zero);
+    }
 }
 
 static int lanes_left(const mpm_group *group, ptrdiff_t t)
@@ -220,7 +226,8 @@ INLINE void for_each_kept(const mpm_sweep *sweep, const mpm_heat_arguments *heat
 {
     const mpm_particles *particles = sweep->particles;
     copy(tile_scalar(particles, heat->temperature, t), kept_of(heat, t, KEPT_T));
-    copy(tile_scalar(particles, heat->liquid, t), kept_of(heat, t, KEPT_LIQUID));
+    if (heat->liquid >= 0)
+        copy(tile_scalar(particles, heat->liquid, t), kept_of(heat, t, KEPT_LIQUID));
     if (heat->heated >= 0)
         copy(tile_scalar(particles, heat->heated, t), kept_of(heat, t, KEPT_HEATED));
     UNROLL for (int a = 0; a < DIM; a++)
@@ -316,6 +323,8 @@ static struct deposit areas(const mpm_sweep *sweep, const mpm_heat_arguments *he
     struct conductor p;
     conductor_load(&p, sweep, heat, group, t);
     deposit.by_slope = true;
+    if (thermal_of(heat, group)->biot > 0)
+        deposit.mass = volume;
     UNROLL for (int a = 0; a < DIM; a++)
         deposit.G[a][a] = volume * wide_set((real)(1 / sweep->dx));
     stencil_prepare(&work->stencil, p.x, sweep->scheme.degree);
@@ -339,6 +348,10 @@ static struct deposit flow(const mpm_sweep *sweep, const mpm_heat_arguments *hea
     deposit.by_slope = true;
     UNROLL for (int a = 0; a < DIM; a++)
         deposit.G[a][0] = wide_select(alive, factor * p.conductance * stencil_sum(s, 1 + DIM + a, 0), zero);
+    if (heat->strain_dt > 0) {
+        const wide gained = pore_gained(sweep, heat, work) * wide_load(kept_of(heat, t, KEPT_VOLUME));
+        deposit.Q[0] = wide_select(alive, wide_set((real)-thermal_of(heat, group)->biot) * gained, zero);
+    }
     return deposit;
 }
 
@@ -367,8 +380,14 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
         melt(thermal, &p, p.c * gained, &T, &liquid);
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
     }
-    wide_store(tile_scalar(sweep->particles, heat->temperature, t), wide_select(alive, T, zero));
-    result->out_of_range += count_bad(wide_select(alive, T, one));
+    real *temperature = tile_scalar(sweep->particles, heat->temperature, t);
+    if (thermal->biot > 0) {
+        T = wide_load(temperature) + gained;
+        result->out_of_range += pore_count_bad(wide_select(alive, T, one));
+    } else {
+        result->out_of_range += count_bad(wide_select(alive, T, one));
+    }
+    wide_store(temperature, wide_select(alive, T, zero));
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
         wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
@@ -395,6 +414,8 @@ INLINE void scatter(const mpm_sweep *sweep, const mpm_heat_arguments *heat, cons
 {
     if (gathers)
         arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    if (heat->strain_dt > 0)
+        arena_read(work->before + ARENA_SLACK, group, sweep->grid->field[heat->moves]);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         const struct deposit deposit = find(sweep, heat, group, t, work, result);
         stencil_scatter(&work->stencil, work->momentum + ARENA_SLACK, lanes_left(group, t), sweep->scheme.degree,
@@ -519,12 +540,68 @@ static void follow_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat,
     }
 }
 
+/* ---- pore water -------------------------------------------------------------------------------------------------- */
+
+/* The volume of the water that has come since the beginning, sum V0 p/M + a (V - V0). */
+static void sum_water(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                      mpm_measure *result)
+{
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    const double storage = thermal->specific_heat * thermal->density;
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        const wide mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t));
+        const wide rest = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, t));
+        const wide p = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+        const wide volume = find_volume(sweep, heat, group, t);
+        for (int q = 0; q < WIDTH; q++)
+            if (wide_lane(mass, q) > 0) {
+                const double V0 = (double)wide_lane(rest, q), V = (double)wide_lane(volume, q);
+                result->heat += V0 * storage * (double)wide_lane(p, q) + thermal->biot * (V - V0);
+            }
+    }
+}
+
+/* dt sum V a p g with the gradient g of the scheme, as a stress -a p I. */
+static void push_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                       struct workspace *work, mpm_measure *result)
+{
+    (void)result;
+    const mpm_scheme *scheme = &sweep->scheme;
+    const bool split = mpm_scheme_is_split(scheme), mls = scheme->gradient == MPM_GRADIENT_MLS;
+    const double D = mls ? mpm_scheme_second_moment(scheme->degree) : 1;
+    const wide scale = wide_set((real)(heat->strain_dt * thermal_of(heat, group)->biot / (sweep->dx * D)));
+    real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
+    for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
+        struct deposit deposit = no_deposit();
+        wide x[DIM];
+        const wide volume = find_volume(sweep, heat, group, t);
+        const wide p = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+        const wide push = wide_select(wide_less(wide_set(0), volume), scale * volume * p, wide_set(0));
+        deposit.by_offset = mls;
+        deposit.by_slope = !mls;
+        UNROLL for (int a = 0; a < DIM; a++) {
+            x[a] = wide_load(tile_vector(sweep->particles, MPM_COLUMN_X, t) + a * WIDTH);
+            *(mls ? &deposit.A[a][a] : &deposit.G[a][a]) = push;
+        }
+        stencil_prepare(&work->stencil, x, scheme->degree);
+        fold_offset(&deposit, work->stencil.e);
+        stencil_scatter(&work->stencil, target, lanes_left(group, t), scheme->degree, &deposit);
+    }
+    arena_add(target, group, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
+}
+
+/* ---- measures ---------------------------------------------------------------------------------------------------- */
+
 static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                          struct workspace *work, mpm_measure *result)
 {
     (void)work;
     const mpm_thermal *thermal = thermal_of(heat, group);
     const double c = thermal->specific_heat;
+    if (thermal->biot > 0) {
+        sum_water(sweep, heat, group, result);
+        return;
+    }
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         const wide mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t));
         const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
@@ -558,16 +635,17 @@ void MPM_KERNEL(heat_heat)(const mpm_sweep *sweep, const mpm_arguments *argument
         [MPM_HEAT_TAKE] = {take_group, MPM_GRID_NONE},
         [MPM_HEAT_FOLLOW] = {follow_group, MPM_GRID_NONE},
         [MPM_HEAT_SUM] = {sum_of_group, MPM_GRID_NONE},
+        [MPM_HEAT_PUSH] = {push_group, MPM_GRID_NONE}, /* adds to copies that P2G has begun */
     };
     const mpm_heat_arguments *heat = &arguments->heat;
     const mpm_grid_field field = sweeps[heat->sweep].scatters;
     struct workspace *work = sweep->workspaces[thread];
     mpm_measure *result = &sweep->measures[task];
     *result = (mpm_measure){.least_det = 1};
-    if (field != MPM_GRID_NONE) {
+    if (field != MPM_GRID_NONE || heat->sweep == MPM_HEAT_PUSH)
         begin_scatter(work);
+    if (field != MPM_GRID_NONE)
         clear_copies(sweep->grid, field, task);
-    }
     for (int32_t g = sweep->grid->task_group[task]; g < sweep->grid->task_group[task + 1]; g++)
         if (takes_part(sweep, heat, &sweep->particles->groups[g]))
             sweeps[heat->sweep].visit(sweep, heat, &sweep->particles->groups[g], work, result);

@@ -31,6 +31,7 @@ typedef struct mpm_thermal {
     double liquid_stretch; /* of what has melted, without stress; 1 where the density stays */
     int scales;
     mpm_scale scale[MPM_MOST_SCALES];
+    double biot; /* > 0: the temperature is the pressure of pore water (pore.h); c times the density is its storage */
 } mpm_thermal;
 
 /** Does the body change its size with its temperature? */
@@ -49,7 +50,8 @@ typedef enum mpm_heat_sweep {
     MPM_HEAT_ON,      /* the same, and to the grid for the next sub-step */
     MPM_HEAT_RESTORE, /* what was kept */
     MPM_HEAT_FOLLOW,  /* gives F the thermal stretch of the temperatures, and parameters their values */
-    MPM_HEAT_SUM,     /* measures sum m c T */
+    MPM_HEAT_SUM,     /* measures sum m c T, of pore water its volume */
+    MPM_HEAT_PUSH,    /* after P2G: the force of the pore pressure, to the grid */
     MPM_HEAT_SWEEPS
 } mpm_heat_sweep;
 
@@ -70,6 +72,9 @@ typedef struct mpm_heat_arguments {
     double source_dt;     /* for how long they have acted [s] */
     bool friction;        /* nodes have heat of friction; in BEGIN and TAKE */
     double solve_dt;      /* of the implicit step that follows [s], 0: sub-steps */
+    double weight[3];     /* of pore water, rho g [N/m3] */
+    double strain_dt;     /* FLOW: for how long the material strains, in PUSH: the step [s] */
+    mpm_grid_field moves; /* FLOW: the velocities that strain it */
 } mpm_heat_arguments;
 
 /** What a face of the domain or a collider does to the heat of the material. */
@@ -106,6 +111,13 @@ typedef struct mpm_heat_book {
     double wall, collider, source;
 } mpm_heat_book;
 
+/** How a free surface of saturated material lets water pass. */
+typedef enum mpm_pore_surface {
+    MPM_PORE_CLOSED,
+    MPM_PORE_DRAINED, /* has the pressure 0 */
+    MPM_PORE_SEEPAGE  /* likewise, unless water would come in */
+} mpm_pore_surface;
+
 typedef struct mpm_heat_pass {
     const mpm_grid *grid;
     mpm_heat_stage stage;
@@ -120,4 +132,8 @@ typedef struct mpm_heat_pass {
     mpm_heat_book *books;     /* per block: of the sub-step */
     double *sums;             /* per block: the product that a solve asks for */
     double factor;            /* of ADVANCE and REDIRECT */
+    mpm_pore_surface open;    /* of pore water */
+    double weight[3];         /* of it [N/m3] */
+    int degree;
+    size_t collider_count;
 } mpm_heat_pass;

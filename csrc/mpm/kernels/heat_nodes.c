@@ -434,6 +434,98 @@ static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b, bool near)
     }
 }
 
+/* ---- open surfaces ----------------------------------------------------------------------------------------------- */
+
+/* A node that is full to a share of its B-spline between these lies on a free surface, where half is full, or less than
+ * a cell beyond it. One that is farther away keeps the mean, which continues the slope of the pressure inside: held
+ * as well, it would move the surface outwards by a quarter of a cell. */
+#define OPEN_BELOW 0.6
+#define OPEN_ABOVE(degree) ((degree) == MPM_CUBIC ? 0.05 : 0.03)
+enum { SEALED = MPM_PORE_SEEPAGE + 1 }; /* a node of such a surface, through which water would come in */
+
+/* The share of a node's B-spline on the inner side of a face, at so many cells from it, >= 0. */
+static double share_inside(int64_t from, int degree)
+{
+    const double beyond = degree == MPM_CUBIC ? 1.0 / 24 : 1.0 / 48;
+    return from == 0 ? 0.5 : from == 1 ? 1 - beyond : 1;
+}
+
+/* The volume at a place over that of its B-spline in the domain. */
+static double fullness(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place, int32_t layer)
+{
+    int k[DIM] = {0};
+    double volume = 0, room = 1;
+    do {
+        const struct image image = image_of_place(axes, place, k);
+        const real *own = image.crosses ? NULL : find_node(pass->grid, MPM_GRID_HEAT_AREAS, image.at, layer);
+        volume += own ? (double)own[3] : 0;
+    } while (go_on(place, k));
+    for (int a = 0; a < DIM; a++) {
+        const int64_t last = pass->symmetry[a].cells;
+        room *= pass->dx;
+        for (int side = 0; side < 2 && !axes[a].periodic; side++) {
+            const int64_t from = side ? last - place->at[a] : place->at[a];
+            room *= from && axes[a].reflects[side] ? 1 : share_inside(from, pass->degree);
+        }
+    }
+    return volume / room;
+}
+
+static bool is_near_collider(const mpm_heat_pass *pass, const double x[3])
+{
+    bool near = false;
+    for (size_t k = 0; k < pass->collider_count && !near; k++)
+        near = mpm_collider_read(&pass->colliders[k], &pass->colliders[k].now, x, UINT64_MAX).phi < pass->dx;
+    return near;
+}
+
+/* Is a place so near a face of given pressure that particles reach its image across the face? */
+static bool is_near_odd(const struct axis axes[DIM], const struct place *place)
+{
+    bool near = false;
+    for (int a = 0; a < DIM; a++)
+        near |= (axes[a].odd[0] && place->at[a] <= 2) || (axes[a].odd[1] && place->at[a] >= axes[a].cells - 2);
+    return near;
+}
+
+/* Finds the nodes of a block at free surfaces of saturated material, and what is p - w.x there: {-w.x, 0, 0, open}.
+ * Faces of given pressure are none, nor is what is near them or near colliders. A node beyond a face is what its
+ * reflection is. */
+static void find_open(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_node_block *block = &pass->grid->blocks[b];
+    const real *heat = field_nodes(pass->grid, MPM_GRID_HEAT, b);
+    real *nodes = field_nodes(pass->grid, MPM_GRID_HEAT_COLLIDERS, b);
+    struct axis axes[DIM];
+    memset(nodes, 0, 4 * MPM_BLOCK_NODES * sizeof *nodes);
+    for (int a = 0; a < DIM; a++)
+        axes[a] = axis_of(pass, a);
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        int64_t at[DIM];
+        double x[3] = {0}, u = 0;
+        if (!(heat[4 * n + 3] > 0))
+            continue;
+        node_coordinates(block, n, at);
+        for (int a = 0; a < DIM; a++)
+            if (!axes[a].periodic) {
+                const int64_t last = pass->symmetry[a].cells;
+                at[a] = at[a] < 0 ? -at[a] : at[a] > last ? 2 * last - at[a] : at[a];
+            }
+        const struct place place = find_place(axes, at);
+        const double full = is_near_odd(axes, &place) ? 1 : fullness(pass, axes, &place, block->layer);
+        if (!(full > OPEN_ABOVE(pass->degree) && full < OPEN_BELOW))
+            continue;
+        for (int a = 0; a < DIM; a++) {
+            x[a] = pass->lower[a] + (double)place.at[a] * pass->dx;
+            u -= pass->weight[a] * x[a];
+        }
+        if (is_near_collider(pass, x))
+            continue;
+        nodes[4 * n] = (real)u;
+        nodes[4 * n + 3] = (real)pass->open;
+    }
+}
+
 /* {T, -, T, S} */
 static void finish_means(real *temperature, const real *heat)
 {
@@ -444,13 +536,17 @@ static void finish_means(real *temperature, const real *heat)
     }
 }
 
-/* Gives nodes within colliders their temperatures: {T, -, T, S} before the flow, {T, pull, T, S} after it. Returns what
- * the colliders have given. */
-static double hold_nodes(real *temperature, const real *heat, const real *colliders, bool flowed)
+/* Gives nodes within colliders, or at open surfaces, their temperatures: {T, -, T, S} before the flow, {T, pull, T, S}
+ * after it. Returns what has come from there. */
+static double hold_nodes(real *temperature, const real *heat, real *colliders, bool flowed)
 {
     double sum = 0;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
-        if (!(colliders[n] > 0 && heat[n + 3] > 0))
+        if (!((colliders[n] > 0 || colliders[n + 3] > 0) && heat[n + 3] > 0))
+            continue;
+        if (!flowed && colliders[n + 3] >= MPM_PORE_SEEPAGE)
+            colliders[n + 3] = temperature[n] > colliders[n] ? MPM_PORE_SEEPAGE : SEALED;
+        if (colliders[n + 3] == SEALED)
             continue;
         temperature[n] = temperature[n + 2] = colliders[n];
         if (flowed) {
@@ -712,6 +808,10 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
 {
     const mpm_grid *grid = pass->grid;
     const mpm_node_block *block = &grid->blocks[b];
+    if (pass->open && pass->stage == MPM_HEAT_STAGE_AREAS) {
+        find_open(pass, b);
+        return;
+    }
     if (!is_block_near(pass, block))
         return;
     if (pass->stage == MPM_HEAT_STAGE_AREAS) {
