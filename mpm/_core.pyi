@@ -422,6 +422,8 @@ class Core:
         """time, mass, momentum, center_of_mass, angular_momentum, kinetic, elastic, gravitational: floats or
         lists of d floats (angular_momentum: 1 or 3); dissipation: plastic, viscous, heat, or None where a simulation
         does not keep them."""
+    def written(self) -> list[str]:
+        """Names of the fields whose views may have been written since the last run."""
     def history_names(self) -> list[tuple[str, int]]:
         """(name, columns)."""
     def history_array(self, index: int) -> bytes:
@@ -529,8 +531,12 @@ class Simulation(Core):
         """For tests: a team of threads (csrc/ranks/threads.h), one per process."""
     def _join_team(self, team: object, process: int, /) -> None:
         """For tests: lets later runs sweep the tasks of one process, while all others run, too."""
-    def _leave_team(self) -> None:
-        """For tests: lets later runs sweep all tasks again."""
+    def join_team(self, team: object, processes: int, process: int, /) -> None:
+        """Later runs sweep the tasks of one process, while all others run, too. They call ``exchange([(process, out,
+        in), ...])``, ``reduce(sums, most)`` and ``answer()`` of the team (`mpm.solver.team.Team`) with memory of the
+        core as memoryviews."""
+    def leave_team(self) -> None:
+        """Later runs sweep all tasks again."""
 
 class SPH(Core):
     def __init__(self, **options: Any) -> None:

@@ -37,7 +37,11 @@ mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, 
     halo->out = mpm_memory_new_unset(allocator, halo->partition.out_count + 1, bytes);
     halo->in = mpm_memory_new_unset(allocator, halo->partition.in_count + 1, bytes);
     halo->messages = mpm_memory_new(allocator, halo->partition.neighbour_count + 1, sizeof *halo->messages);
-    if (halo->out && halo->in && halo->messages)
+    const size_t processes = (size_t)team->transport.processes;
+    halo->to_all = mpm_memory_new(allocator, processes, sizeof *halo->to_all);
+    halo->first = mpm_memory_new(allocator, processes + 1, sizeof *halo->first);
+    halo->blocks = mpm_memory_new_unset(allocator, grid->block_count + 1, block_bytes(simulation));
+    if (halo->out && halo->in && halo->messages && halo->to_all && halo->first && halo->blocks)
         return MPM_OK;
     mpm_halo_clear(halo, allocator);
     return MPM_OUT_OF_MEMORY;
@@ -49,6 +53,9 @@ void mpm_halo_clear(struct halo *halo, const mpm_allocator *allocator)
     mpm_memory_free(allocator, halo->messages);
     mpm_memory_free(allocator, halo->out);
     mpm_memory_free(allocator, halo->in);
+    mpm_memory_free(allocator, halo->to_all);
+    mpm_memory_free(allocator, halo->first);
+    mpm_memory_free(allocator, halo->blocks);
     *halo = (struct halo){0};
 }
 

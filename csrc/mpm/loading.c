@@ -68,6 +68,11 @@ void mpm_loading_measure(mpm_simulation *simulation, double dt)
     memset(power, 0, entries * sizeof *power);
     mpm_device_unmap(device, simulation->load_power);
     mpm_sweeps_load_power(simulation, dt);
+    if (simulation->team) {
+        power = mpm_device_map(device, simulation->load_power, MPM_WRITE);
+        mpm_team_join_doubles(simulation->team, power, entries);
+        mpm_device_unmap(device, simulation->load_power);
+    }
 }
 
 void mpm_loading_enter(mpm_simulation *simulation, double dt, double sum[3])

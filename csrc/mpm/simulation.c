@@ -102,7 +102,6 @@ void mpm_simulation_free(mpm_simulation *simulation)
     if (!simulation)
         return;
     mpm_allocator allocator = simulation->run.allocator;
-    mpm_memory_free(&allocator, simulation->team);
     mpm_store_clear(&simulation->store);
     mpm_particles_clear(&simulation->particles);
     mpm_grid_clear(&simulation->grid, &simulation->backend->device);
@@ -600,6 +599,8 @@ static void finish(void *self, mpm_status status, bool moved)
  * rows must leave them as it found them, so then it waits for the next run. */
 static mpm_status clean_up(void *self, mpm_status status, bool paused)
 {
+    const mpm_status shared = mpm_halo_agree(self, MPM_OK); /* what processes share at the end may not have come */
+    status = status ? status : shared;
     const bool names = status == MPM_BAD_STATE || status == MPM_UNSTABLE || status == MPM_ESCAPED;
     if (!((mpm_simulation *)self)->frozen || (paused && !status) || names)
         return status;

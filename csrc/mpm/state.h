@@ -16,6 +16,9 @@ struct halo {
     unsigned scattered; /* fields whose copies have changed since the last exchange, one bit each */
     mpm_message *messages; /* per neighbour */
     void *out, *in;     /* room for all of them */
+    mpm_message *to_all; /* per process */
+    size_t *first;      /* where the share of each process of an array begins; one more at the end */
+    void *blocks;       /* room for a field of the grid */
 };
 
 /* Scratch of a run, in memory of the device: what the tasks and blocks of the current grid report. */
@@ -125,6 +128,7 @@ struct mpm_simulation {
     mpm_backend *backend;
     const mpm_integrator *integrator;
     mpm_team *team; /* the processes that run the simulation together; NULL: one alone */
+    mpm_team own_team; /* the memory of it */
 
     mpm_boundary boundary;
     double approach; /* of the last step: largest sum of the speeds of a collider and of material near it [m/s] */

@@ -208,6 +208,21 @@ int mpm_python_core_poll_signals(void *context)
     return stop;
 }
 
+/* The poll of a run. */
+struct poll {
+    PyThreadState *saved;
+    mpm_python_core *core;
+};
+
+static int poll_signals(void *context)
+{
+    struct poll *poll = context;
+    PyEval_RestoreThread(poll->saved);
+    const int stop = PyErr_CheckSignals() || mpm_python_team_answer(poll->core);
+    poll->saved = PyEval_SaveThread();
+    return stop;
+}
+
 /* With a forcing, this takes one step. */
 static PyObject *run(PyObject *self, int64_t steps, double end, double pause, const mpm_forcing *forcing)
 {
@@ -215,11 +230,10 @@ static PyObject *run(PyObject *self, int64_t steps, double end, double pause, co
     if (!core)
         return NULL;
     core->busy = 1;
-    PyThreadState *saved = PyEval_SaveThread();
+    struct poll poll = {PyEval_SaveThread(), core};
     const mpm_status status = forcing ? mpm_run_step_forced(core->run, forcing, end)
-                                      : mpm_run_advance(core->run, steps, end, pause, mpm_python_core_poll_signals,
-                                                        &saved);
-    PyEval_RestoreThread(saved);
+                                      : mpm_run_advance(core->run, steps, end, pause, poll_signals, &poll);
+    PyEval_RestoreThread(poll.saved);
     core->busy = 0;
     if (!status && PyErr_CheckSignals()) /* handles a signal of a short run here, not one statement later */
         return NULL;
@@ -397,6 +411,20 @@ static PyObject *totals(PyObject *self, PyObject *unused)
                          mpm_python_float_list(t.angular_momentum + (dim == 2 ? 2 : 0), dim == 2 ? 1 : 3), "kinetic",
                          t.kinetic, "elastic", t.elastic, "gravitational", t.gravitational, "dissipation", kept,
                          "heat", heat);
+}
+
+/* The names of the fields whose views users may have written since the last run. */
+static PyObject *written(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    const mpm_python_core *core = list ? mpm_python_core_enter(self) : NULL;
+    if (!core)
+        Py_CLEAR(list);
+    for (int f = 0; list && f < core->store->fields.count; f++)
+        if (mpm_view_may_be_written(core->store->views[f]))
+            mpm_python_append(&list, PyUnicode_FromString(core->store->fields.row[f].name));
+    return list;
 }
 
 PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argument)
@@ -603,6 +631,7 @@ static PyMethodDef methods[] = {
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
     {"field", field, METH_O, "field(name) -> Field"},
+    {"written", written, METH_NOARGS, "Names of the fields whose views may have been written since the last run."},
     {"fields", fields, METH_NOARGS, "The table of fields, a dict per row."},
     {"add_field", add_field, METH_VARARGS, "add_field(name, unit, rank, initial): a field that no step changes"},
     {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},

@@ -15,6 +15,8 @@ typedef struct mpm_python_core {
     unsigned long holder; /* the thread that holds the run */
     /** A list: the residuals of a solve that did not converge. NULL: the method does not solve. */
     PyObject *(*residuals)(const void *self);
+    PyObject *team;  /* what moves bytes to the other processes in a run; NULL: the process is alone (python/team.c) */
+    int team_broken; /* it has raised an exception */
 } mpm_python_core;
 
 /** A new object of a method's type, still without the method's struct. */
@@ -69,3 +71,19 @@ PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
     {"snapshot", mpm_python_snapshot, METH_VARARGS, "snapshot(fields=True): the complete state as a dict of bytes"}, \
     {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"}, \
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new object"}
+
+/** Handles the signals that wait in a run of a team; -1: a handler has raised an exception. */
+int mpm_python_team_answer(mpm_python_core *core);
+
+/** The methods that let later runs sweep the tasks of one process, as entries of a table. */
+PyObject *mpm_python_team_join(PyObject *self, PyObject *args);
+PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused);
+PyObject *mpm_python_team_of_threads(PyObject *self, PyObject *args);
+PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
+#define MPM_PYTHON_TEAMS \
+    {"join_team", mpm_python_team_join, METH_VARARGS, \
+     "join_team(team, processes, process): later runs sweep the tasks of one process, and call exchange([(process, " \
+     "out, in), ...]), reduce(sums, most) and answer() of the team"}, \
+    {"leave_team", mpm_python_team_leave, METH_NOARGS, "Later runs sweep all tasks."}, \
+    {"_new_team", mpm_python_team_of_threads, METH_VARARGS, "_new_team(processes): for tests: one of threads"}, \
+    {"_join_team", mpm_python_team_join_threads, METH_VARARGS, "_join_team(team, process): for tests: of threads"}

@@ -7,8 +7,6 @@
 
 #include "mpm/implicit.h"
 #include "mpm/odd_backend.h"
-#include "mpm/replicas.h"
-#include "ranks/threads.h"
 #include "python/core.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
@@ -396,59 +394,6 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
     }
 }
 
-static const char of_team[] = "mpm._core.team";
-
-static void free_team(PyObject *capsule)
-{
-    mpm_threads_free(PyCapsule_GetPointer(capsule, of_team));
-}
-
-static PyObject *new_team(PyObject *self, PyObject *args)
-{
-    int processes;
-    mpm_threads *threads;
-    const mpm_allocator allocator = mpm_memory_default();
-    (void)self;
-    if (!PyArg_ParseTuple(args, "i", &processes))
-        return NULL;
-    if (mpm_threads_new(&threads, &allocator, processes)) {
-        PyErr_SetString(PyExc_ValueError, "processes: none can be made");
-        return NULL;
-    }
-    PyObject *capsule = PyCapsule_New(threads, of_team, free_team);
-    if (!capsule)
-        mpm_threads_free(threads);
-    return capsule;
-}
-
-static PyObject *join_team(PyObject *self, PyObject *args)
-{
-    PyObject *capsule;
-    int process;
-    mpm_simulation *core = enter(self);
-    if (!core || !PyArg_ParseTuple(args, "Oi", &capsule, &process))
-        return NULL;
-    mpm_threads *threads = PyCapsule_GetPointer(capsule, of_team);
-    if (!threads)
-        return NULL;
-    if (process < 0 || process >= mpm_threads_transport(threads, 0).processes) {
-        PyErr_SetString(PyExc_ValueError, "process: the team has no such process");
-        return NULL;
-    }
-    const mpm_transport transport = mpm_threads_transport(threads, process);
-    return mpm_python_core_finish(self, mpm_replicas_join(core, &transport));
-}
-
-static PyObject *leave_team(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    mpm_simulation *core = enter(self);
-    if (!core)
-        return NULL;
-    mpm_replicas_leave(core);
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
@@ -480,10 +425,7 @@ static PyMethodDef methods[] = {
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
-    {"_new_team", new_team, METH_VARARGS, "_new_team(processes): for tests: a team of threads, one per process"},
-    {"_join_team", join_team, METH_VARARGS,
-     "_join_team(team, process): for tests: later runs sweep the tasks of one process; all processes run at once"},
-    {"_leave_team", leave_team, METH_NOARGS, "For tests: later runs sweep all tasks."},
+    MPM_PYTHON_TEAMS,
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,8 +2,9 @@
 #include "ranks/team.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { MOST_PROCESSES = 1 << 20, MOST_SUMS = MPM_MOST_ACCUMULATORS * MPM_EXACT_INTEGERS };
+enum { MOST_SUMS = MPM_MOST_ACCUMULATORS * MPM_EXACT_INTEGERS };
 
 void mpm_team_note(mpm_team *team, mpm_status status)
 {
@@ -21,16 +22,16 @@ mpm_status mpm_team_take(mpm_team *team)
 /* The worse status, then the lower process, has the larger word. */
 static double word_of(const mpm_team *team)
 {
-    return (double)team->pending * MOST_PROCESSES + (team->pending ? MOST_PROCESSES - 1 - team->transport.own : 0);
+    return (double)team->pending * MPM_TEAM_PROCESSES + (team->pending ? MPM_TEAM_PROCESSES - 1 - team->transport.own : 0);
 }
 
 static void read_word(mpm_team *team, double word)
 {
-    const mpm_status status = (mpm_status)floor(word / MOST_PROCESSES);
+    const mpm_status status = (mpm_status)floor(word / MPM_TEAM_PROCESSES);
     team->pending = MPM_OK; /* all know it */
     if (status > team->status) {
         team->status = status;
-        team->failing = MOST_PROCESSES - 1 - (int32_t)fmod(word, MOST_PROCESSES);
+        team->failing = MPM_TEAM_PROCESSES - 1 - (int32_t)fmod(word, MPM_TEAM_PROCESSES);
     }
 }
 
@@ -122,4 +123,18 @@ mpm_status mpm_team_agree(mpm_team *team, mpm_status status)
 void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count)
 {
     mpm_team_note(team, team->transport.exchange(team->transport.context, messages, count));
+}
+
+/* The integer that has the bits of a positive 0 is 0, so that sums of integers are the bits of the others. */
+void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count)
+{
+    int64_t bits[MOST_SUMS];
+    double none = 0;
+    for (size_t first = 0; first < count; first += MOST_SUMS) {
+        const size_t some = count - first < MOST_SUMS ? count - first : MOST_SUMS;
+        memcpy(bits, numbers + first, some * sizeof *bits);
+        const mpm_status status = team->transport.reduce(team->transport.context, bits, some, &none, 0);
+        memcpy(numbers + first, bits, some * sizeof *bits);
+        mpm_team_note(team, status);
+    }
 }

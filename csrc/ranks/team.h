@@ -9,9 +9,10 @@
 #pragma once
 #include <stdint.h>
 
-#include "base/memory.h"
 #include "base/reduction.h"
 #include "base/status.h"
+
+enum { MPM_TEAM_PROCESSES = 1 << 20 }; /* a team has fewer */
 
 /** What goes to another process and what comes from it; its size is known to both. */
 typedef struct mpm_message {
@@ -32,11 +33,6 @@ typedef struct mpm_transport {
 
     /** Replaces each of the integers by its sum, modulo 2^64, and each of the doubles by its maximum. */
     mpm_status (*reduce)(void *context, int64_t *sums, size_t sum_count, double *most, size_t most_count);
-
-    /** As exchange, with sizes that the receivers do not know: `out[r]` goes to process r, `out_bytes[r]` of it, and
-     *  `in_bytes[r]` come from there, one after the other in `*in`, which mpm_memory_free frees. */
-    mpm_status (*migrate)(void *context, const mpm_allocator *allocator, const void *const *out,
-                          const size_t *out_bytes, void **in, size_t *in_bytes);
 } mpm_transport;
 
 typedef struct mpm_team {
@@ -59,3 +55,6 @@ void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumul
 mpm_status mpm_team_agree(mpm_team *team, mpm_status status);
 
 void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count);
+
+/** Gives all processes an array of which each has some doubles, and a positive 0 in place of the others. */
+void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count);

@@ -13,8 +13,6 @@ struct desk {
     size_t count;
     const int64_t *sums;
     const double *most;
-    const void *const *out;
-    const size_t *out_bytes;
 };
 
 struct mpm_threads {
@@ -102,29 +100,6 @@ static mpm_status reduce(void *context, int64_t *sums, size_t sum_count, double 
     return MPM_OK;
 }
 
-static mpm_status migrate(void *context, const mpm_allocator *allocator, const void *const *out,
-                          const size_t *out_bytes, void **in, size_t *in_bytes)
-{
-    struct desk *desk = context;
-    mpm_threads *threads = desk->threads;
-    const int32_t own = number_of(desk);
-    size_t bytes = 0;
-    desk->out = out;
-    desk->out_bytes = out_bytes;
-    *in = NULL;
-    mpm_status status = meet(threads);
-    if (status)
-        return status;
-    for (int32_t r = 0; r < threads->processes; r++)
-        bytes += in_bytes[r] = threads->desks[r].out_bytes[own];
-    char *at = *in = mpm_memory_new_unset(allocator, bytes, 1);
-    for (int32_t r = 0; at && r < threads->processes; at += in_bytes[r++])
-        if (in_bytes[r])
-            memcpy(at, threads->desks[r].out[own], in_bytes[r]);
-    status = meet(threads);
-    return status ? status : *in ? MPM_OK : MPM_OUT_OF_MEMORY;
-}
-
 mpm_status mpm_threads_new(mpm_threads **made, const mpm_allocator *allocator, int32_t processes)
 {
     *made = NULL;
@@ -148,7 +123,7 @@ mpm_status mpm_threads_new(mpm_threads **made, const mpm_allocator *allocator, i
 
 mpm_transport mpm_threads_transport(mpm_threads *threads, int32_t process)
 {
-    return (mpm_transport){&threads->desks[process], threads->processes, process, exchange, reduce, migrate};
+    return (mpm_transport){&threads->desks[process], threads->processes, process, exchange, reduce};
 }
 
 void mpm_threads_break(mpm_threads *threads)

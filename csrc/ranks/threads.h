@@ -3,6 +3,7 @@
  * A team of threads of one process, each with a simulation of its own, for tests: messages are copies.
  */
 #pragma once
+#include "base/memory.h"
 #include "ranks/team.h"
 
 typedef struct mpm_threads mpm_threads;

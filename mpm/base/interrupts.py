@@ -22,8 +22,13 @@ def undisturbed(action: Callable[[], T]) -> T:
     An exception of a handler can come between any two lines. It leaves half done what the lines do, and it is lost
     where a library has to ignore exceptions. Python handles signals in the main thread only; so others need nothing.
     """
+    return answered(lambda answer: action())
+
+
+def answered(action: Callable[[Callable[[], None]], T]) -> T:
+    """The same; `action` is given a function that calls the handlers of the signals that wait, and may raise."""
     if threading.current_thread() is not threading.main_thread():
-        return action()
+        return action(lambda: None)
     handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
     noted: dict[int, FrameType | None] = {}  # each once: as the system does for signals that wait
     waiting = True
@@ -48,7 +53,7 @@ def undisturbed(action: Callable[[], T]) -> T:
             if callable(handler):
                 handlers[number] = handler
                 signal.signal(number, note)
-        return action()
+        return action(call)
     finally:
         waiting = False
         try:

@@ -181,6 +181,7 @@ class Solver(SolverBase, abstract=True):
         """
         from mpm.viz import movie
 
+        self._refuse_alone("movie", "record the run, and make the movie from the replay")
         movie(
             self,
             path,
@@ -244,6 +245,10 @@ class Solver(SolverBase, abstract=True):
         """The notebook viewer: `mpm.view` of this simulation; needs the extra ``widget``."""
         return later.view(self)
 
+    def _refuse_alone(self, name: str, instead: str) -> None:
+        if self._team is not None:
+            raise NotImplementedError(f"comm: {name} does not run in several MPI processes; {instead}")
+
     # ---- trajectories ----------------------------------------------------------------------------------
 
     @_check.options
@@ -288,7 +293,11 @@ class Solver(SolverBase, abstract=True):
         """
         from mpm.io.trajectory import Recording
 
-        recording = Recording(self, path, fps=fps, fields=fields, compression=compression)
+        def begin() -> Recording:
+            writes = self._team is None or self._team.process == 0
+            return Recording(self, path, fps=fps, fields=fields, compression=compression, writes=writes)
+
+        recording = begin() if self._team is None else self._team.together(begin)
         self._recordings.append(recording)
         return recording
 
@@ -328,11 +337,16 @@ class Solver(SolverBase, abstract=True):
         """
         from mpm.io import checkpoint
 
-        checkpoint.save(self, path)
+        if self._team is None:
+            checkpoint.save(self, path)
+        else:
+            self._team.on_first(lambda: checkpoint.save(self, path))
 
     def __copy__(self) -> Self:
         """A deep copy: two simulations share no state."""
-        return self._with_snapshot(lambda kept: self._of(kept, self._threads))
+        made = self._with_snapshot(lambda kept: self._of(kept, self._threads))
+        made._join(self._team)
+        return made
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
         return self.__copy__()

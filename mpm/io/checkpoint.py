@@ -16,6 +16,7 @@ from mpm.materials import UserLaw
 from mpm.scene.loads import with_functions
 from mpm.scene.scene import BodyForce, Scene
 from mpm.solver.keeping import OWN, SOLVERS, Keepable
+from mpm.solver.team import Team
 
 __all__ = ["dumps", "load", "loads", "save"]
 
@@ -34,6 +35,7 @@ def load(
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
     loads: Mapping[str, Callable[..., Any] | Mapping[str, Callable[..., Any]]] | None = None,
+    comm: Any = None,
 ) -> Any:
     """Read a simulation that `Simulation.save` has written.
 
@@ -56,6 +58,9 @@ def load(
         The functions of loads and held regions (`Scene.add_force`, `Scene.add_traction`, `Scene.hold`) by the name of
         the load, likewise: that of the time, or ``{"velocity": f, "where": g}`` by argument. The state has what
         `where` chose; only another simulation of this scene calls it again.
+    comm : mpi4py.MPI.Intracomm, optional
+        Run on with the other MPI processes of this communicator, of any number, as in `Simulation`. Every process reads
+        the file.
 
     Returns
     -------
@@ -78,12 +83,15 @@ def load(
         threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
     if not (body_force is None or callable(body_force)):
         raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
+    team = None if comm is None else Team(comm)
     try:
         with files.opened(name) as (size, part):
             kept = container.read(size, part)
-            return _made(*kept, threads, body_force, _laws(laws), _functions(loads))
+            made = _made(*kept, threads, body_force, _laws(laws), _functions(loads))
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
+    made._join(team)
+    return made
 
 
 def _named(path: object) -> str:

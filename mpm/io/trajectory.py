@@ -33,6 +33,13 @@ SUFFIX = ".vtkhdf"
 EARLY = 1e-6  # of the time between frames
 
 
+class Elsewhere:
+    """The writer of another MPI process."""
+
+    def close(self) -> None:
+        """There is nothing to finish here."""
+
+
 class Recording(_check.Strict, Closing):
     """A trajectory that is being written; made by `Solver.record`. A context manager.
 
@@ -59,7 +66,14 @@ class Recording(_check.Strict, Closing):
     )
 
     def __init__(
-        self, sim: Running, path: object, *, fps: object, fields: object, compression: object
+        self,
+        sim: Running,
+        path: object,
+        *,
+        fps: object,
+        fields: object,
+        compression: object,
+        writes: bool = True,
     ) -> None:
         self._path = paths.check_file("path", path, (SUFFIX, *sequence.SUFFIXES))
         self._place = self._path.resolve()  # the working directory may change later
@@ -84,9 +98,12 @@ class Recording(_check.Strict, Closing):
         bodies = sim._shaped()
         self._rigid = [one.first for one in bodies]
         scene, placed = stage(sim, bodies), self._poses(sim)
-        self._writer: Writer | sequence.Writer | None = None
+        self._writer: Writer | sequence.Writer | Elsewhere | None = None
 
         def begin() -> None:
+            if not writes:
+                self._writer = Elsewhere()
+                return
             if self._names is not None:
                 self._writer = sequence.Writer(
                     self._names, first, _totals(sim), description=description, scene=scene, poses=placed
@@ -162,6 +179,10 @@ class Recording(_check.Strict, Closing):
             return
         began = time.perf_counter()
         try:
+            if isinstance(self._writer, Elsewhere):
+                self._frames += 1
+                self._due = _next_due(self._start, self._fps, sim.time)
+                return
             state, totals, placed = self._take(sim), _totals(sim), self._poses(sim)
             changes = sim.scene._changes.since(self._noted)
             self._noted += len(changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -53,6 +54,7 @@ from mpm.solver.particles import NOT_KEPT, no_owner, owners
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
+from mpm.solver.team import Team
 
 if TYPE_CHECKING:
     from mpm.solver.state import State
@@ -267,6 +269,14 @@ class Simulation(Populated, Solver, kind="simulation"):
         ``damping_impulse``, too; a body in free fall falls as much slower. Only explicit steps; the standard scheme
         runs at about half of its speed.
 
+    comm : mpi4py.MPI.Intracomm, optional
+        Run together with the other MPI processes of this communicator: needs the extra ``mpi`` and a script under
+        ``mpiexec -n R python -m mpi4py script.py``. States, histories and files have the bits of one process. Each
+        process has *all* particles and the whole history, and computes its share of every step: time shrinks, memory
+        does not. Every process must make the same calls with the same arguments, and write the same to the particles,
+        or the next run raises RuntimeError. See the guide on MPI. Default: this process alone. Not with
+        `mpm.materials.Rigid`, `movie` and viewers (NotImplementedError).
+
     Raises
     ------
     TypeError, ValueError
@@ -290,6 +300,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     _parts: list[Part | Gone]
     _has_grid = True
     _takes_loads = True
+    _takes_comm = True
     _resolution = "dx"
     _looks = GridLooks
 
@@ -325,12 +336,14 @@ class Simulation(Populated, Solver, kind="simulation"):
         dissipation: bool = False,
         damping: float = 0.0,
         local_damping: float = 0.0,
+        comm: Any = None,
         **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
         arguments = {**locals(), **common}
         self._numerics = numerics.Numerics.checked(scene, arguments)
+        team = None if comm is None else Team(comm)
         if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         numerics.refuse_unused(scene, self._numerics, arguments)
@@ -349,6 +362,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             for one in scene.colliders
         ]
         self._begin(scene._new_run(), prepared)
+        self._join(team)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
@@ -386,6 +400,18 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._index_materials()
         self._parts = list(parts)
         self._forms: dict[int, Form] = dict(forms or {})
+
+    # ---- several processes ---------------------------------------------------------------------------
+
+    def _state_digest(self) -> str:
+        return self.state_hash()
+
+    def _field_digest(self, name: str) -> str:
+        return hashlib.sha256(np.ascontiguousarray(self.particles._copy(name)).tobytes()).hexdigest()
+
+    def _refuse_with_team(self, material: Material) -> None:
+        if self._team is not None and material._row["rigid"]:
+            raise NotImplementedError("comm: mpm.materials.Rigid does not run in several MPI processes yet")
 
     # ---- bodies ------------------------------------------------------------------------------------
 
@@ -432,6 +458,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
         bodies.refuse_material(sampled.body, self._numerics)
+        self._refuse_with_team(sampled.body.material)
         heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
         heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
         heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)

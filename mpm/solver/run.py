@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mpm.solver import runlog
 
 if TYPE_CHECKING:
     from mpm.solver.core import Core
+    from mpm.solver.team import Team
 
 PARTICLES_PER_THREAD = 4096  # by default; a thread with fewer does not pay off
 STEPS_MAX = 2**62
@@ -37,7 +38,16 @@ class Run(_check.Strict):
         Default `mpm.get_num_threads`, but at most one per 4,096 particles.
     """
 
-    __slots__ = ("__weakref__", "_core", "_most_threads", "_recordings", "_scene", "_threads")
+    __slots__ = (
+        "__weakref__",
+        "_agreed",
+        "_core",
+        "_most_threads",
+        "_recordings",
+        "_scene",
+        "_team",
+        "_threads",
+    )
 
     def __init__(self, core: Core, scene: Scene, *, threads: int | None = None) -> None:
         self._core = core
@@ -45,6 +55,8 @@ class Run(_check.Strict):
         self._threads = threads
         self._most_threads = threads or config.get_num_threads()
         self._recordings: list[Any] = []
+        self._team: Team | None = None
+        self._agreed: object = None
 
     # ---- the clock and the threads ---------------------------------------------------------------------
 
@@ -159,7 +171,9 @@ class Run(_check.Strict):
                 self._advance(end=end, pace=pace, steps=last - core.steps, pause=start + (turn + 1) * every)
                 reached = int((core.time - start) / every * (1 + 1e-12))
                 due, turn = reached > turn, max(turn, reached)
-            if due:
+            if due and self._team is not None:
+                self._team.together(lambda: call(self))
+            elif due:
                 call(self)
 
     @_check.options(hints=advice.OF_STEP)
@@ -184,7 +198,7 @@ class Run(_check.Strict):
         """
         core = self._core
         core.threads = self.threads
-        if pace is None and not self._in_pieces():
+        if pace is None and not self._in_pieces() and self._team is None:
             self._advance_to(steps, end, pause)
             return
         last = core.steps + steps
@@ -196,7 +210,7 @@ class Run(_check.Strict):
                 until = min((recording._due for recording in self._recordings), default=pause)
                 until = min(until, self._next_change())
                 if pace is not None:
-                    until = min(until, pace.pause())
+                    until = min(until, self._said_by_first(pace.pause()))
                 before = core.time
                 try:  # also an interrupt ends the run at a whole step, where a drain and a frame may be due
                     try:
@@ -211,7 +225,51 @@ class Run(_check.Strict):
                 if core.steps >= last or core.time >= min(end, pause):
                     return
 
-        core.hold(pieces)
+        if self._team is None:
+            core.hold(pieces)
+        else:
+            self._team.run(core.hold, self._compare, pieces)
+
+    # ---- several processes -------------------------------------------------------------------------------
+
+    def _compare(self) -> None:
+        """Raise unless the processes of the team have done the same since the last run."""
+        team, core = cast("Team", self._team), cast("Any", self._core)
+        told = team.told(lambda: (core.time, core.steps, self._signature(), self._agreed, core.written()))
+        written = sorted({name for *_, names in told for name in names})
+        if any(one[:4] != told[0][:4] or one[2] != one[3] for one in told):
+            team.compare(self._state_digest)  # something was added, deleted or set, or this is the first run
+        elif written:
+            team.compare(lambda: [self._field_digest(name) for name in written])
+        team.together(
+            core.totals
+        )  # reads in and measures now, where one process may have looked and others not
+        self._agreed = self._signature()
+
+    def _signature(self) -> tuple[int, ...]:
+        """What changes with what is simulated."""
+        return (*self._rows(), len(self._scene._changes), len(self._scene.colliders))
+
+    def _state_digest(self) -> str:
+        """A hash of all that decides how it continues."""
+        raise NotImplementedError
+
+    def _field_digest(self, name: str) -> str:
+        """A hash of a field as it is now."""
+        raise NotImplementedError
+
+    def _said_by_first(self, number: float) -> float:
+        """The number that the first process has found: a clock tells each another time."""
+        return number if self._team is None else self._team.of_first(number)
+
+    def _with_team(self, action: Callable[[], None]) -> None:
+        """A run of the core, with the other processes."""
+        if self._team is None:
+            action()
+        else:
+            self._team.joined(cast("Any", self._core), action)
+
+    # ---- the pieces of a run -----------------------------------------------------------------------------
 
     def _foresee(self, end: float, until: float) -> None:
         """Warn if a run to the time `until`, whose first part goes to `end`, needs very many steps."""
@@ -228,8 +286,15 @@ class Run(_check.Strict):
     def _take_frames(self) -> None:
         """Take the frames that are due. Ctrl-C waits for them: it ends the run, and not the recordings."""
         due = [recording for recording in self._recordings if recording._due <= self._core.time]
-        for recording in due:
-            interrupts.undisturbed(functools.partial(recording._look, self))
+
+        def look() -> None:
+            for recording in due:
+                interrupts.undisturbed(functools.partial(recording._look, self))
+
+        if due and self._team is not None:
+            self._team.together(look)
+        else:
+            look()
 
     def _in_pieces(self) -> bool:
         """Whether a run advances in pieces; then this thread holds the core between them."""
@@ -252,9 +317,9 @@ class Run(_check.Strict):
         if self._scene._loads or self._scene.body_force is not None:
             self._advance_forced(steps, end, pause)
         elif end < math.inf:
-            self._core.run(end, pause, steps)
+            self._with_team(lambda: self._core.run(end, pause, steps))
         else:
-            self._core.step(steps, pause)
+            self._with_team(lambda: self._core.step(steps, pause))
 
     def _advance_forced(self, steps: int, end: float, pause: float) -> None:
         """The same, each step under the body force and the loads at its beginning; the core is held."""
@@ -263,12 +328,12 @@ class Run(_check.Strict):
         while self._core.steps < last and self._core.time < min(end, pause):
             if self._rows() != rows:
                 rows, forcing = self._rows(), self._forcing()
-            body_force, *loads = forcing()
+            body_force, *loads = forcing() if self._team is None else self._team.together(forcing)
             if self._rows() != rows:
                 raise ValueError(
                     "body_force(x, t) or a load has added or deleted particles: its answer is for others"
                 )
-            self._core.step_forced(body_force, end, *loads)
+            self._with_team(functools.partial(self._core.step_forced, body_force, end, *loads))
 
     def _forcing(self) -> Callable[[], tuple[Any, ...]]:
         """What gives the body force by row, and what loads do: arguments of `Core.step_forced`."""

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from mpm.solver.core import Core
     from mpm.solver.loading import Attached
     from mpm.solver.state import State
+    from mpm.solver.team import Team
 
 __all__ = ["SolverBase"]
 
@@ -83,6 +84,8 @@ class SolverBase(Run, Collides):
     """Whether its walls and colliders may have friction."""
     _takes_loads: ClassVar[bool] = False
     """Whether it has loads and held regions."""
+    _takes_comm: ClassVar[bool] = False
+    """Whether several MPI processes may run it together."""
     _instead: ClassVar[Mapping[str, str]] = advice.OF_SOLVERS
     """What to do instead of methods and quantities that other solvers have, by their names."""
 
@@ -123,6 +126,23 @@ class SolverBase(Run, Collides):
         else:
             return super()._unknown(name)
         return f"{type(self).__name__} has no attribute {name!r}{hint}"
+
+    def _join(self, team: Team | None) -> None:
+        """Run with the other processes of a team from now on."""
+        if team is None or team.processes == 1:
+            return
+        if not self._takes_comm:
+            raise NotImplementedError(
+                f"comm: a {_check.qualified(type(self))} does not run in several MPI processes yet"
+            )
+        for material in self.materials:
+            self._refuse_with_team(material)
+        self._team = team
+        if self._threads is None and self._most_threads == config.available_processors():
+            self._most_threads = team.threads()
+
+    def _refuse_with_team(self, material: Material) -> None:
+        """Raise for a material that processes cannot compute together."""
 
     # ---- what a subclass supplies ------------------------------------------------------------------------
 

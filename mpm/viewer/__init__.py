@@ -53,6 +53,8 @@ def view(
     """
     if not isinstance(source, (Solver, Replay, str, os.PathLike)):
         raise _check.wrong_type("source", source, "an mpm.Simulation, a replay of mpm.replay, or a path")
+    if isinstance(source, Solver):
+        source._refuse_alone("the viewer", "record the run, and view the recording")
     from mpm.viewer.widget import Viewer
 
     return Viewer(source if isinstance(source, (Solver, Replay)) else opened(source), folder=folder)

@@ -64,27 +64,6 @@ static void exchange(mpm_team *team, int32_t own, int32_t processes)
     assert(in[0][3] == before && in[1][0] == after && !team->pending);
 }
 
-/* Sends process r `own + r` bytes of the value `own`. */
-static void migrate(const mpm_team *team, int32_t own, int32_t processes)
-{
-    char bytes[2 * PROCESSES];
-    const void *out[PROCESSES];
-    size_t out_bytes[PROCESSES], in_bytes[PROCESSES], at = 0;
-    void *in;
-    const mpm_allocator heap = mpm_memory_default();
-    memset(bytes, own, sizeof bytes);
-    for (int32_t r = 0; r < processes; r++)
-        out[r] = bytes, out_bytes[r] = (size_t)(own + r);
-    const mpm_transport *transport = &team->transport;
-    assert(!transport->migrate(transport->context, &heap, out, out_bytes, &in, in_bytes));
-    for (int32_t r = 0; r < processes; r++) {
-        assert(in_bytes[r] == (size_t)(own + r));
-        for (size_t k = 0; k < in_bytes[r]; k++)
-            assert(((const char *)in)[at++] == r);
-    }
-    mpm_memory_free(&heap, in);
-}
-
 static void *run(void *argument)
 {
     struct process *self = argument;
@@ -97,7 +76,6 @@ static void *run(void *argument)
         self->sums[k] = reduce(&team, self->parts + k, (size_t)((k + self->own) % 4)).sum[0];
     if (self->processes > 2)
         exchange(&team, self->own, self->processes);
-    migrate(&team, self->own, self->processes);
     /* the worst status decides, then the lowest process; all of them know it after a reduction */
     mpm_team_note(&team, self->own == 1 ? MPM_TOO_LARGE : self->own == 0 ? MPM_OUT_OF_MEMORY : MPM_OK);
     mpm_team_note(&team, MPM_OUT_OF_MEMORY); /* too late for the first two */

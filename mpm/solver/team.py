@@ -1,0 +1,211 @@
+"""The processes that run one simulation together, by mpi4py."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
+
+from mpm.base import _check, interrupts
+
+PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
+NAMED = 8  # processes in an error
+Action: TypeAlias = Callable[[], None]
+T = TypeVar("T")
+K = TypeVar("K")
+_key: list[int] = []  # of the attribute of a communicator that is its duplicate
+
+
+class Joining(Protocol):
+    """A core whose next runs may be those of a team."""
+
+    def join_team(self, team: Team, processes: int, process: int) -> None:
+        """Let later runs sweep the tasks of one process, and call the team's functions."""
+
+    def leave_team(self) -> None:
+        """Let later runs sweep all tasks."""
+
+
+class Team:
+    """The processes of a communicator, as one of them sees them.
+
+    The core calls `exchange`, `reduce` and `answer` during a run, with the memory of its own arrays: Python moves bytes
+    and computes nothing. All processes make the same calls in the same order.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        Messages go through a duplicate, of which a communicator has one.
+    """
+
+    __slots__ = ("_answer", "_mpi", "_own", "comm", "messages", "process", "processes", "reductions", "sent")
+
+    def __init__(self, comm: Any) -> None:
+        self._mpi = _check.extra("mpi4py.MPI", "comm needs mpi4py", "mpi", "mpi4py")
+        if not isinstance(comm, self._mpi.Intracomm) or comm == self._mpi.COMM_NULL:
+            raise _check.wrong_type("comm", comm, "an mpi4py communicator, such as MPI.COMM_WORLD")
+        self.comm = comm
+        self.process: int = comm.rank
+        self.processes: int = comm.size
+        self._own = _duplicate(self._mpi, comm)
+        self._answer: Action = _nothing
+        self.sent = self.messages = self.reductions = 0
+
+    # ---- what the core calls -----------------------------------------------------------------------------
+
+    def exchange(self, messages: list[tuple[int, memoryview, memoryview]]) -> None:
+        """Send and receive one message per process; sizes are known to both."""
+        requests = []
+        for process, _, coming in messages:
+            for at in range(0, len(coming), PIECE):
+                requests.append(self._own.Irecv([coming[at : at + PIECE], self._mpi.BYTE], process))
+        for process, going, _ in messages:
+            for at in range(0, len(going), PIECE):
+                requests.append(self._own.Isend([going[at : at + PIECE], self._mpi.BYTE], process))
+            self.sent += len(going)
+            self.messages += len(going) > 0
+        self._mpi.Request.Waitall(requests)
+
+    def reduce(self, sums: memoryview, most: memoryview) -> None:
+        """Replace integers by their sums and maxima over the processes."""
+        kind = self._mpi.INT64_T
+        if len(sums):
+            self._own.Allreduce(self._mpi.IN_PLACE, [sums, kind], self._mpi.SUM)
+        if len(most):
+            self._own.Allreduce(self._mpi.IN_PLACE, [most, kind], self._mpi.MAX)
+        self.reductions += 1
+
+    def answer(self) -> None:
+        """Call the handlers of signals that have come during the run; they may raise."""
+        self._answer()
+
+    # ---- what the Python layer calls ---------------------------------------------------------------------
+
+    def run(self, hold: Callable[[Action], None], check: Action, run: Action) -> None:
+        """Call `check` and `run` in all processes, while each holds its core. What one process raises, all raise."""
+        entered = False
+
+        def both() -> None:
+            nonlocal entered
+            entered = True
+            check()
+            run()
+
+        def answered(answer: Action) -> None:
+            before, self._answer = self._answer, answer
+            try:
+                hold(both)
+            finally:
+                self._answer = before
+
+        error: BaseException | None = None
+        try:
+            interrupts.answered(answered)
+        except BaseException as raised:
+            error = raised
+        if not entered:  # the others are in `check`
+            with contextlib.suppress(BaseException):
+                self._meet(error)
+        self._meet(error)
+
+    def told(self, find: Callable[[], K]) -> list[K]:
+        """What `find` returns in every process; what one of them raises, all raise."""
+        error: BaseException | None = None
+        found: K | None = None
+        try:
+            found = find()
+        except BaseException as raised:
+            error = raised
+        return cast("list[K]", self._meet(error, found))
+
+    def compare(self, find: Callable[[], object]) -> None:
+        """Raise a RuntimeError unless all processes find the same."""
+        told = self.told(find)
+        if others := [process for process, one in enumerate(told) if one != told[0]]:
+            listed = ", ".join(map(str, others[:NAMED])) + ", …" * (len(others) > NAMED)
+            raise RuntimeError(
+                f"comm: the simulation of the MPI processes of rank {listed} differs from that of rank 0. All of them "
+                "must make the same one, and add, delete, write and set the same between runs"
+            )
+
+    def joined(self, core: Joining, action: Action) -> None:
+        """Call `action`, one run of the core, with the other processes."""
+        core.join_team(self, self.processes, self.process)
+        try:
+            action()
+        finally:
+            core.leave_team()
+
+    def together(self, action: Callable[[], T]) -> T:
+        """What `action` returns; what one process raises, all raise."""
+        found: list[T] = []
+        error: BaseException | None = None
+        try:
+            self._answer()
+            found.append(action())
+        except BaseException as raised:
+            error = raised
+        self._meet(error)
+        return found[0]
+
+    def on_first(self, action: Action) -> None:
+        """Call `action` in process 0 alone, for files; all wait for it, and raise what it raises."""
+        self.together(action if self.process == 0 else _nothing)
+
+    def of_first(self, number: float) -> float:
+        """The number of process 0."""
+        return float(interrupts.undisturbed(lambda: self._own.bcast(number)))
+
+    def _meet(self, error: BaseException | None, key: object = None) -> list[object]:
+        """The keys of all processes, unless one has an error: then each raises its own one, or that of the first."""
+        told = interrupts.undisturbed(lambda: self._own.allgather((_portable(error), key)))
+        failed = [process for process, (one, _) in enumerate(told) if one is not None]
+        if failed and error is None:
+            error = told[failed[0]][0]
+            error.add_note(f"It comes from the MPI process of rank {failed[0]}.")
+        if error is not None:
+            raise error
+        return [key for _, key in told]
+
+    def threads(self) -> int:
+        """The processors of this machine, shared out among the processes on it."""
+        here = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
+        try:
+            allowed = here.allgather(_processors())
+        finally:
+            here.Free()
+        return max(1, len(frozenset().union(*allowed)) // len(allowed))
+
+
+def _nothing() -> None:
+    pass
+
+
+def _processors() -> frozenset[int]:
+    if hasattr(os, "sched_getaffinity"):
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def _portable(error: BaseException | None) -> BaseException | None:
+    """An exception that can travel: another one with its text, if it cannot be pickled."""
+    if error is None:
+        return None
+    try:
+        same = pickle.loads(pickle.dumps(error))
+        return same if isinstance(same, BaseException) else RuntimeError(repr(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _duplicate(mpi: Any, comm: Any) -> Any:
+    """The duplicate of a communicator for the messages of simulations. It goes with the communicator."""
+    if not _key:
+        _key.append(mpi.Comm.Create_keyval(delete_fn=lambda comm, key, own: own.Free()))
+    own = comm.Get_attr(_key[0])
+    if own is None:
+        own = comm.Dup()
+        comm.Set_attr(_key[0], own)
+    return own

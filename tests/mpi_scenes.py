@@ -1,0 +1,216 @@
+"""What several MPI processes run for test_mpi.py: ``mpiexec -n 3 python -m mpi4py tests/mpi_scenes.py FOLDER NAME …``.
+
+Every scene returns a text that must be the same in all processes, for any number of them, and for one alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mpm
+import scenes
+from test_replicas import found, walled
+
+
+def digest(sim: mpm.Simulation) -> str:
+    whole = hashlib.sha256()
+    for part in found(sim):
+        whole.update(part)
+    return f"{sim.steps} {whole.hexdigest()}"
+
+
+def changed(comm: Any, folder: Path) -> str:
+    """Views are written, particles are added and deleted, parameters set between runs."""
+    sim = walled("separate", cells=32, comm=comm)
+    sim.step(8)
+    sim.particles.v[::7] *= 0.5
+    sim.particles.delete(sim.particles.x[:, 0] > 0.45)
+    sim.add(mpm.shapes.Ball([0.3, 0.8], 0.1), scenes.MATERIALS["snow"])
+    sim.step(4)
+    sim.set("gravity", (0.5, -5))
+    sim.run(0.01)
+    return digest(sim)
+
+
+def forced(comm: Any, folder: Path) -> str:
+    """A body force, a force, a pressure and a held region."""
+    scene = mpm.Scene((0, 0), (1, 1), body_force=lambda x, t: np.stack([x[:, 1], 0 * x[:, 0] - 9.81], axis=1))
+    rubber = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=1000)
+    block = scene.add(mpm.shapes.Box((0.1, 0.1), (0.8, 0.4)), rubber)
+    scene.add_force(block, (0, -500), name="push")
+    scene.add_traction(block, mpm.shapes.Box((0.2, 0.35), (0.5, 1)), pressure=200, name="press")
+    scene.hold(block, mpm.shapes.Box((0, 0), (0.2, 1)), velocity=(0.1, 0), name="grip")
+    sim = mpm.Simulation(scene, dx=1 / 32, comm=comm)
+    sim.step(8)
+    assert sim.history["work:push"][-1] != 0 and sim.history["impulse:grip"].any()
+    return digest(sim)
+
+
+def implicit(comm: Any, folder: Path) -> str:
+    sim = walled("mirror", law="neo_hookean", cells=24, integrator="implicit-euler", max_dt=5e-3, comm=comm)
+    sim.step(3)
+    return digest(sim)
+
+
+def solid(comm: Any, folder: Path) -> str:
+    """Three dimensions, single precision, two threads."""
+    sim = walled("periodic", law="sand", dim=3, cells=16, dtype="float32", threads=2, comm=comm)
+    sim.step(10)
+    return digest(sim)
+
+
+def recorded(comm: Any, folder: Path) -> str:
+    """Process 0 writes the file; callbacks and frames do not change a bit."""
+    sim = walled("slip", cells=24, comm=comm)
+    times = []
+    with sim.record(folder / f"run{comm.size if comm else 0}.bgeo", fps=400) as recording:
+        sim.run(0.02, callback=lambda sim: times.append(sim.time), every=2)
+    return f"{digest(sim)} {times} {recording.frames}"
+
+
+def saved(comm: Any, folder: Path) -> str:
+    """The files of any number of processes are the same, and go on in any other number."""
+    sim = walled("sticky", cells=24, comm=comm)
+    sim.step(5)
+    path = folder / f"{comm.size if comm else 0}.mpm"
+    sim.save(path)
+    data = path.read_bytes()
+    first = folder / "0.mpm"
+    again = mpm.load(first if first.exists() else path, comm=comm)
+    again.step(5)
+    return f"{hashlib.sha256(data).hexdigest()} {digest(again)}"
+
+
+def deleted(comm: Any, folder: Path) -> str:
+    """Particles leave, and an emitter brings others."""
+    scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+    scene.add(mpm.shapes.Box((0.7, 0), (1, 0.3)), scenes.MATERIALS["fluid"], velocity=(4, 0))
+    scene.add_emitter(
+        mpm.shapes.Box((0.2, 0.6), (0.4, 0.65)), scenes.MATERIALS["fluid"], velocity=(0, -2), name="tap"
+    )
+    sim = mpm.Simulation(scene, dx=1 / 24, on_leave="delete", comm=comm)
+    sim.run(0.05)
+    return digest(sim)
+
+
+def raised(comm: Any, call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def errors(comm: Any, folder: Path) -> str:
+    """What one process raises, all raise, at the same step; and the next run goes on."""
+    first = comm is None or comm.rank == (comm.size - 1)
+    told = []
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0.75, 0.25), (0.9, 0.5)), scenes.MATERIALS["fluid"], velocity=(5, 0))
+    sim = mpm.Simulation(scene, dx=1 / 16, on_leave="raise", comm=comm)
+
+    def stop(sim: mpm.Simulation) -> None:
+        if first:
+            raise OSError("the disk is full")
+
+    told.append(raised(comm, lambda: sim.run(0.1, callback=stop, every=3)))
+    told.append(f"{sim.steps}")
+    if first:
+        sim.particles.v[0] = np.nan
+        told.append(raised(comm, lambda: sim.totals()).partition(":")[0])
+    else:
+        told.append("SimulationError")
+    sim.particles.v[0] = 0
+    told.append(raised(comm, lambda: sim.save(folder / "missing" / "a.mpm")).partition(":")[0])
+    sim.step(1)
+    return f"{told} {digest(sim)}"
+
+
+def interrupted(comm: Any, folder: Path) -> str:
+    """Ctrl-C in one process ends the run of all at the same whole step; a run after it goes on."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), scenes.MATERIALS["neo_hookean"], angular_velocity=1)
+    sim = mpm.Simulation(scene, dx=1 / 24, comm=comm)
+    sim.step(1)
+    if comm is not None:
+        if comm.rank == comm.size - 1 and os.fork() == 0:
+            time.sleep(0.3)
+            os.kill(os.getppid(), signal.SIGINT)
+            os._exit(0)
+        told = raised(comm, lambda: sim.run(100))
+        steps = comm.allgather(sim.steps)
+        assert len(set(steps)) == 1 and steps[0] > 1 and told.startswith("KeyboardInterrupt"), (steps, told)
+        assert len(set(comm.allgather(digest(sim)))) == 1
+    return "whole"
+
+
+def differing(comm: Any, folder: Path) -> str:
+    """Processes that do not do the same are told so."""
+    sim = walled("separate", cells=24, comm=comm)
+    sim.step(1)
+    told = []
+    if comm is not None and comm.size > 1:
+        sim.particles.v[0] += comm.rank
+        told.append(raised(comm, lambda: sim.step(1)).partition(".")[0])
+        other = walled("separate", cells=24, comm=comm, rng=comm.rank, sampling="random")
+        told.append(raised(comm, lambda: other.step(1)).partition(".")[0])
+        assert all("differs from that of rank 0" in one for one in told), told
+    return "noticed"
+
+
+def unsupported(comm: Any, folder: Path) -> str:
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Rigid(density=1000))
+    if comm is None or comm.size == 1:
+        return "told"
+    assert "Rigid" in raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, comm=comm))
+    assert "comm" in raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, comm=1))
+    sim = walled("separate", cells=24, comm=comm)
+    assert raised(comm, lambda: sim.movie(folder / "a.gif", duration=1, fps=1)).startswith(
+        "NotImplementedError"
+    )
+    assert raised(comm, sim.view).startswith("NotImplementedError")
+    return "told"
+
+
+SCENES: dict[str, Callable[[Any, Path], str]] = {
+    one.__name__: one
+    for one in (
+        changed,
+        forced,
+        implicit,
+        solid,
+        recorded,
+        saved,
+        deleted,
+        errors,
+        interrupted,
+        differing,
+        unsupported,
+    )
+}
+
+
+def main() -> None:
+    from mpi4py import MPI
+
+    signal.alarm(120)  # processes that wait for each other for ever
+    comm, folder = MPI.COMM_WORLD, Path(sys.argv[1])
+    for name in sys.argv[2:] or SCENES:
+        told = comm.gather(SCENES[name](comm, folder))
+        if told is not None:
+            assert len(set(told)) == 1, (name, told)
+            print(f"{name}\t{told[0]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

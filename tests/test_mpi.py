@@ -1,0 +1,69 @@
+"""Several MPI processes give the bits of one: `mpi_scenes.py` under ``mpiexec``, where mpi4py and an MPI are there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mpi_scenes
+from loops import each
+
+TESTS = Path(__file__).parent
+MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+ENVIRONMENT = os.environ | {
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",  # MPICH with more processes than processors
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PYTHONPATH": os.pathsep.join([str(TESTS), *filter(None, sys.path)]),
+}
+
+
+def has_mpi() -> bool:
+    """Asked in another process: an MPI that is loaded here would stay."""
+    there = subprocess.run(
+        [sys.executable, "-c", "from mpi4py import MPI"], env=ENVIRONMENT, capture_output=True
+    )
+    return there.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not MPIEXEC or not has_mpi(), reason="needs mpi4py, an MPI and its mpiexec")
+
+
+def run(processes: int, *arguments: str | Path) -> str:
+    command = [MPIEXEC, "-n", str(processes), sys.executable, "-m", "mpi4py", *map(str, arguments)]
+    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def check(processes: int, folder: Path) -> None:
+    alone = {name: scene(None, folder) for name, scene in mpi_scenes.SCENES.items()}
+    told = dict(line.split("\t") for line in run(processes, TESTS / "mpi_scenes.py", folder).splitlines())
+    assert told == alone
+
+
+def test_three_processes(tmp_path):
+    check(3, tmp_path)
+
+
+@each("processes", [1, 2, 4, 7])
+@pytest.mark.slow
+def test_other_numbers_of_processes(tmp_path, processes):
+    check(processes, tmp_path)
+
+
+def test_an_uncaught_exception_ends_all(tmp_path):
+    """With ``-m mpi4py``; without it, processes would wait for each other for ever."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from mpi4py import MPI\nif MPI.COMM_WORLD.rank: raise ValueError('ours')\nMPI.COMM_WORLD.barrier()\n"
+    )
+    command = [MPIEXEC, "-n", "2", sys.executable, "-m", "mpi4py", str(script)]
+    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+    assert ended.returncode and "ours" in ended.stderr
