@@ -161,16 +161,6 @@ KNOWN: tuple[Known, ...] = (
         is_jammed,
     ),
     Known(
-        "a node on a periodic face has the room that colliders near one of its two places leave to a fluid",
-        TURNED,
-        lambda setup: (
-            setup.method == "mpm"
-            and bool(setup.obstacles)
-            and setup.has("periodic")
-            and any(body.law == "fluid" for body in setup.bodies)
-        ),
-    ),
-    Known(
         "the force of local damping turns round with the velocity, whose sign rounding may decide",
         (*TURNED, "precision"),
         lambda setup: "local_damping" in setup.options,

@@ -91,12 +91,14 @@ static bool ends_domain(const mpm_wall *wall)
     return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC;
 }
 
-static bool is_near_walls(const mpm_grid_pass *pass, const mpm_node_block *block)
+/* Whether faces of the domain reach nodes of a block: those that end it, or periodic ones. */
+static bool is_near_faces(const mpm_grid_pass *pass, const mpm_node_block *block, bool periodic)
 {
-    for (int a = 0; a < DIM; a++) {
-        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE, reach = pass->scheme.degree - 1;
-        if ((first <= reach && ends_domain(&pass->walls[2 * a])) ||
-            (first + BLOCK_SIDE - 1 >= pass->cells[a] - reach && ends_domain(&pass->walls[2 * a + 1])))
+    for (int f = 0; f < 2 * DIM; f++) {
+        const int64_t first = (int64_t)block->block[f / 2] * BLOCK_SIDE, cells = pass->cells[f / 2];
+        const int64_t reach = pass->scheme.degree - (periodic ? 0 : 1);
+        const bool counts = periodic ? pass->walls[f].contact == MPM_PERIODIC : ends_domain(&pass->walls[f]);
+        if (counts && (f % 2 ? first + BLOCK_SIDE - 1 >= cells - reach : first <= reach))
             return true;
     }
     return false;
@@ -118,7 +120,7 @@ static bool is_plain(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
     return !pass->has_volumes && !pass->colliders.count && block->fold < 0 && !is_sibling(pass->grid, b, b - 1) &&
-           !is_sibling(pass->grid, b, b + 1) && !is_near_walls(pass, block);
+           !is_sibling(pass->grid, b, b + 1) && !is_near_faces(pass, block, false);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -342,7 +344,7 @@ INLINE uint64_t bit_of(size_t collider)
 static uint64_t colliders_near(const mpm_grid_pass *pass, const mpm_node_block *block, double reach)
 {
     const mpm_colliders *colliders = &pass->colliders;
-    if (block->fold >= 0) /* its nodes stand for others */
+    if (block->fold >= 0 || is_near_faces(pass, block, true)) /* its nodes stand for others */
         return UINT64_MAX;
     const double h = colliders->dx, half = 0.5 * (BLOCK_SIDE - 1);
     const double radius = half * h * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951);
@@ -359,18 +361,13 @@ static uint64_t colliders_near(const mpm_grid_pass *pass, const mpm_node_block *
     return near;
 }
 
-/* The share of a node's B-spline outside of colliders, and the surface that decides it. Colliders are one union: where
- * surfaces meet or overlap, the least distance counts. So a union gives what its parts give as colliders of their own.
- * A product of shares would be nearer the truth in corners. */
-static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int64_t at[DIM],
-                            mpm_shape_reading *nearest)
+/* The colliders near `at` that are nearer than the surface found before. */
+static void find_surface(const mpm_colliders *colliders, uint64_t near, const int64_t at[DIM],
+                         mpm_shape_reading *nearest)
 {
-    const mpm_colliders *colliders = &pass->colliders;
-    const double h = colliders->dx;
     double x[3] = {0};
     for (int a = 0; a < DIM; a++)
-        x[a] = colliders->lower[a] + (double)at[a] * h;
-    *nearest = (mpm_shape_reading){.phi = INFINITY};
+        x[a] = colliders->lower[a] + (double)at[a] * colliders->dx;
     for (size_t k = 0; k < colliders->count; k++) {
         if (!(near & bit_of(k)))
             continue;
@@ -379,7 +376,38 @@ static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int6
         if (reading.phi < nearest->phi)
             *nearest = reading;
     }
-    return share_beyond(nearest->phi / h, pass->scheme.degree);
+}
+
+/* The same at the images of a node behind periodic faces that are within `reach` cells, from an axis on. */
+static void find_surface_of_images(const mpm_grid_pass *pass, uint64_t near, const int64_t at[DIM], int axis,
+                                   int64_t reach, mpm_shape_reading *nearest)
+{
+    for (; axis < DIM; axis++) {
+        const int64_t cells = pass->cells[axis];
+        if (pass->walls[2 * axis].contact != MPM_PERIODIC)
+            continue;
+        for (int side = 0; side < 2; side++) {
+            if (side ? at[axis] < cells - reach : at[axis] > reach)
+                continue;
+            int64_t image[DIM];
+            memcpy(image, at, sizeof image);
+            image[axis] += side ? -cells : cells;
+            find_surface(&pass->colliders, near, image, nearest);
+            find_surface_of_images(pass, near, image, axis + 1, reach, nearest);
+        }
+    }
+}
+
+/* The share of a node's B-spline outside of colliders, and the surface that decides it. Colliders are one union: where
+ * surfaces meet or overlap, the least distance counts. So a union gives what its parts give as colliders of their own.
+ * A product of shares would be nearer the truth in corners. */
+static double share_outside(const mpm_grid_pass *pass, uint64_t near, const int64_t at[DIM],
+                            mpm_shape_reading *nearest)
+{
+    *nearest = (mpm_shape_reading){.phi = INFINITY};
+    find_surface(&pass->colliders, near, at, nearest);
+    find_surface_of_images(pass, near, at, 0, pass->scheme.degree, nearest);
+    return share_beyond(nearest->phi / pass->colliders.dx, pass->scheme.degree);
 }
 
 /* How full the nodes of a block near colliders are. A node shares volume and room with the node that is nearest to its
@@ -454,7 +482,7 @@ void MPM_KERNEL(fill_block)(const mpm_grid_pass *pass, ptrdiff_t b)
     for (ptrdiff_t k = first; k < end; k++)
         for (int n = 0; n < MPM_BLOCK_NODES; n++)
             volume[n] += field_nodes(grid, MPM_GRID_VOLUME, k)[4 * n + 3];
-    if (is_near_walls(pass, block))
+    if (is_near_faces(pass, block, false))
         add_reflections(pass, block, volume);
     memcpy(node, velocity, 4 * MPM_BLOCK_NODES * sizeof(real));
     const double reach = 1.5 * (pass->scheme.degree + 1) * h; /* of the nodes at the other side, too */
