@@ -1,7 +1,7 @@
 """Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
 
-    python benchmarks/heat.py [rod|given|implicit|gauss|flux|transfer|colliders|stefan|conserve|spin|expand|work|source
-                               |follow|snowman|speed ...]
+    python benchmarks/heat.py [rod|given|implicit|gauss|flux|transfer|colliders|stefan|conserve|spin|expand
+                               |bimetal|work|friction|source|follow|snowman|speed ...]
 
 `docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
 single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
@@ -365,6 +365,52 @@ def expand(args: argparse.Namespace) -> Iterator[Row]:
             yield "free block: (stretch - 1) / (a dT)", float(stretch.mean() - 1) / (a * warmer), 0.99, 1.01
 
 
+def bimetal(args: argparse.Namespace) -> Iterator[Row]:
+    """The curvature of a free strip of two layers, of which one expands, against Timoshenko's theory of 1925."""
+    d, thickness, warmer, free = args.dim, 0.25, 100.0, 0.02
+    length, dx, E, density = 8 * thickness, 1 / 32, 1e4, 1000.0
+    lower = np.array([length / 8, *[0.0] * (d - 2), 1.5 * thickness])
+    size = np.array([length, *[4 * dx] * (d - 2), thickness / 2])
+    scene = mpm.Scene((0,) * d, (1.25 * length, *[4 * dx] * (d - 2), 4 * thickness))
+    up = np.eye(d)[-1] * thickness / 2
+    for k, a in enumerate((0.0, free / warmer)):
+        law = mpm.materials.NeoHookean(E=E, nu=0.0, density=density, thermal=mpm.Thermal(0, 1, BASE, a))
+        scene.add(Box(lower + k * up, lower + k * up + size), law)
+    slowest = 22.4 * math.sqrt(E / density / 12) * thickness / length**2  # bending of a free bar [1/s]
+    sim = mpm.Simulation(scene, dx=dx, damping=2 * slowest, dtype=args.dtype, kernel=args.kernel)
+    x = np.asarray(sim.particles.x).astype(float)
+    near = (abs(x - lower - up - size / 2 * np.eye(d)[0])[:, [0, -1]] < (0.35 * length, 0.3 * dx)).all(axis=1)
+    sim.particles.temperature[:] = BASE + warmer
+    sim.run(6 * np.pi / slowest)
+    x = np.asarray(sim.particles.x).astype(float)[near]
+    curvature = 2 * abs(np.polyfit(x[:, 0], x[:, -1], 2)[0])
+    yield "bimetal: curvature / (3 a dT / (2 thickness))", curvature / (1.5 * free / thickness), 0.97, 1.03
+
+
+def friction(args: argparse.Namespace) -> Iterator[Row]:
+    """A block that slides on a plate: heat gained, over the work of friction, which both share."""
+    d = args.dim
+    scene = mpm.Scene(
+        (0,) * d,
+        (1.0, *[0.5] * (d - 1)),
+        gravity=(0,) * (d - 1) + (-9.81,),
+        contact=mpm.Contact("separate", friction=0.4),
+    )
+    deep = [(0.1, 0.35)] * (d - 2)
+    for c, (left, right), (bottom, top), v in (
+        (2, (0.05, 0.95), (0, 0.125), 0),
+        (1, (0.2, 0.4), (0.125, 0.3), 1),
+    ):
+        low, high = zip((left, right), *deep, (bottom, top), strict=True)
+        scene.add(Box(low, high), conductor(1.0, c, E=1e5, density=1000), velocity=(v,) + (0,) * (d - 1))
+    sim = mpm.Simulation(scene, dx=1 / 24, dtype=args.dtype, kernel=args.kernel)
+    sim.run(0.1)
+    heat, work = sim.history["heat"], float(sim.history["friction_work"].sum())
+    yield "sliding block: work of friction / kinetic energy", work / sim.history["kinetic"][0], 0.3, 1.0
+    small = 1e-6 if args.dtype == "float32" else 1e-12
+    yield "sliding block: heat - friction_work", abs(heat[-1] - heat[0] - work) / heat[0], 0.0, small
+
+
 def work(args: argparse.Namespace) -> Iterator[Row]:
     """Blocks of metal that strike walls: what they lose heats them."""
     d = args.dim
@@ -495,7 +541,8 @@ def speed(args: argparse.Namespace) -> Iterator[Row]:
 CASES = {
     "rod": rods, "given": given, "implicit": implicit, "gauss": gauss, "flux": flux, "transfer": transfer,
     "colliders": colliders, "stefan": stefan, "conserve": conserve, "spin": spin,
-    "expand": expand, "work": work, "source": source, "follow": follow, "snowman": snowman, "speed": speed,
+    "expand": expand, "bimetal": bimetal, "work": work, "friction": friction,
+    "source": source, "follow": follow, "snowman": snowman, "speed": speed,
 }  # fmt: skip
 
 

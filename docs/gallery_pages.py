@@ -82,7 +82,7 @@ GROUPS = {
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
     "Bodies that touch": ("incline", "rolling-disc", "hertz", "newtons-cradle", "brick-wall", "gears"),
-    "Bodies that conduct heat": ("quench", "melting-snowman"),
+    "Bodies that conduct heat": ("quench", "melting-snowman", "friction-weld"),
     "Bodies that crack": ("glass-drop", "three-point-bending"),
     "Several materials": ("jelly",),
 }

@@ -300,6 +300,8 @@ class Maker:
                 )
                 if maybe(0.3):
                     heated[face] = ("transfer", (10 * abs(coefficient), uniform(250, 400)))
+        if not melts and random.Random(f"conduction of {self.number}").random() < 0.3:
+            setup = setup.with_options(conduction="implicit")
         return replace(setup, bodies=tuple(map(thermal, setup.bodies)), heated=heated)
 
     def loaded(self, body: Grains) -> Grains:

@@ -39,7 +39,7 @@ from mpm.gallery.soils import clay_indentation, excavation, quick_clay, retainin
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.touching import brick_wall, gears, hertz, incline, newtons_cradle, rolling_disc
-from mpm.gallery.warm import melting_snowman, quench
+from mpm.gallery.warm import friction_weld, melting_snowman, quench
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "drum",
     "dzhanibekov",
     "excavation",
+    "friction_weld",
     "gears",
     "get",
     "glass_drop",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from mpm import materials, shapes
 from mpm.gallery.entry import listed
 from mpm.materials.thermal import Melting, Thermal
+from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
 from mpm.scene.walls import Wall
 
-__all__ = ["melting_snowman", "quench"]
+__all__ = ["friction_weld", "melting_snowman", "quench"]
 
 
 @listed(
@@ -116,4 +119,65 @@ def melting_snowman(
         shapes.Ball((0.5, 0.095), 0.1) | shapes.Ball((0.5, 0.245), 0.075) | shapes.Ball((0.5, 0.36), 0.055)
     )
     scene.add(figure & shapes.HalfSpace((0, 0), (0, -1)), snow, name="snowman")
+    return scene
+
+
+@listed(
+    "two bars that are rubbed against each other heat, soften at their faces, and yield there (2-D)",
+    duration=1.0,
+    fps=60.0,
+    numerics={"dx": 1 / 64, "dissipation": True},
+    color="temperature",
+    limits=(300.0, 420.0),
+)
+def friction_weld(
+    *,
+    E: float = 1e6,
+    density: float = 1000.0,
+    yield_stress: float = 3e4,
+    friction: float = 0.5,
+    conductivity: float = 0.3,
+    amplitude: float = 0.03,
+    frequency: float = 8.0,
+    pressing: float = 0.06,
+) -> Scene:
+    """Linear friction welding: the upper of two bars, 0.25 m wide, swings along the lower one and is pressed onto it.
+
+    Friction heats both faces by halves of its work, and plastic flow heats them, too. Strength falls with the
+    temperature, so the hot faces yield and are squeezed out, as the bars shorten. The metal is as soft as clay and has
+    a small heat capacity, so that a second shows what takes longer. ``history["heat"]`` grows by ``friction_work`` and
+    by 0.9 times the dissipation of the step before.
+
+    Parameters
+    ----------
+    E, density, yield_stress
+        [Pa], [kg/m³], [Pa] at 300 K.
+    friction : float
+        Between the bars.
+    conductivity : float
+        [W/(m K)].
+    amplitude, frequency : float
+        Of the swinging [m], [1/s].
+    pressing : float
+        Velocity of the upper end downwards [m/s].
+    """
+    contact = Contact("separate", friction=friction)
+    scene = Scene((0, 0), (1, 0.75), walls={"y-": "sticky"}, contact=contact)
+    thermal = Thermal(
+        conductivity,
+        1.0,
+        300.0,
+        taylor_quinney=0.9,
+        scale={"yield_stress": ([300, 450], [1.0, 0.1]), "E": ([300, 450], [1.0, 0.5])},
+    )
+    metal = materials.VonMises(E=E, nu=0.3, density=density, yield_stress=yield_stress, thermal=thermal)
+    scene.add(shapes.Box((0.375, 0), (0.625, 0.25)), metal, name="lower")
+    upper = scene.add(shapes.Box((0.375, 0.25), (0.625, 0.5)), metal, name="upper")
+    omega = 2 * math.pi * frequency
+    scene.hold(
+        upper,
+        shapes.Box((0, 0.4375), (1, 1)),
+        velocity=lambda t: (amplitude * omega * math.cos(omega * t), -pressing),
+        name="chuck",
+    )
     return scene
