@@ -1,13 +1,14 @@
-"""Prints the energy that parts a bar of `mpm.materials.Brittle`, its strength, and what its books do not close by.
+"""Prints the energies and strengths of bodies of `mpm.materials.Brittle`: bars, a notched plate, a disc; and the cost.
 
-    python benchmarks/fracture.py [bar|schemes ...]
+    python benchmarks/fracture.py [bar|schemes|notch|disc|cost ...]
 
 `docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar in three
-dimensions. All takes about two minutes; ``--quick`` leaves the finer grids out.
+dimensions, where plates and discs are left out. All takes about three minutes; ``--quick`` leaves the finer grids out.
 """
 
 import argparse
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -133,6 +134,137 @@ def schemes(args: argparse.Namespace) -> Iterator[Row]:
         yield from report(f"h 1/20, {name}", bar(1 / 20, args, shift=0.2, **options))
 
 
+def mean_force(impulse: Array, time: Array, until: float, windows: int) -> Array:
+    """The means (windows,) of the force [N] whose impulses the history has, over equal windows of the time."""
+    ends = np.interp(np.arange(1, windows + 1) * until / windows, time, np.cumsum(impulse))
+    return np.diff(ends, prepend=0) / (until / windows)
+
+
+def notched(dx: float, shift: float, args: argparse.Namespace) -> tuple[float, float]:
+    """A plate of 1 m × 1.6 m with two edge notches of 0.15 m, pulled: its strength over that of linear elastic fracture
+    mechanics, K = σ √(πa) Y (Tada, Paris & Irwin, The Stress Analysis of Cracks Handbook (1973)), and what it
+    dissipates over G_f times its ligament. E G_f/f_t² = 0.1 m."""
+    width, height, depth, nu, strength = 1.0, 1.6, 0.15, 0.2, 2.5e3
+    energy = 0.1 * strength**2 / E
+    rest = lattice((width, height), dx / 2)
+    slit = (abs(rest[:, 1] - height / 2) < 0.5 * dx) & (abs(rest[:, 0] - width / 2) > width / 2 - depth)
+    low = (6 + shift) * dx
+    at = rest[~slit] + low
+    q = 2 * depth / width
+    shape = (1.122 - 0.561 * q - 0.205 * q**2 + 0.471 * q**3 - 0.19 * q**4) / math.sqrt(1 - q)
+    critical = math.sqrt(E / (1 - nu**2) * energy / (math.pi * depth)) / shape
+    glass = mpm.materials.Brittle(
+        E=E, nu=nu, density=DENSITY, tensile_strength=strength, fracture_energy=energy
+    )
+    scene = mpm.Scene((0, 0), dx * np.ceil(at.max(0) / dx + 8))
+    speed, until = 0.048 * SOUND * critical / E, 0.85 / (0.048 * SOUND) * height
+
+    def up(x: Array) -> Array:
+        return (x[:, 1] - low) / (height / 2) - 1
+
+    def end(sign: int) -> Any:
+        return lambda x: sign * up(x) > 1 - 5 * dx / height
+
+    body = scene.add(
+        Points(at, volume=(dx / 2) ** 2), glass, velocity=lambda x: speed * up(x)[:, None] * (0, 1)
+    )
+    for sign, name in ((-1, "bottom"), (1, "top")):
+        scene.hold(body, end(sign), velocity=(None, sign * speed), name=name)
+    sim = mpm.Simulation(scene, dx=dx, dtype=args.dtype, dissipation=True, damping=SOUND / height)
+    sim.run(until)
+    pull = mean_force(sim.history["impulse:top"][:, 1], sim.history["time"], until, 80) / width
+    return pull.max() / critical, sim.totals().plastic_dissipation / (energy * (width - 2 * depth))
+
+
+def notches(args: argparse.Namespace) -> Iterator[Row]:
+    """Strength and energy of the notched plate, in two places on the grid."""
+    peaks = []
+    for cells in (20, 40, 60):
+        if args.dim == 3 or (args.quick and cells > 20):
+            continue
+        for shift in (0.0, 0.25):
+            peak, dissipated = notched(1 / cells, shift, args)
+            where = f"notches, h 1/{cells}" + (", shifted by h/4" if shift else "")
+            yield f"{where}: peak over LEFM", peak, 0.7, 1.35 if cells == 20 else 1.3
+            yield f"{where}: energy over G_f b", dissipated, 0.85, 1.35
+            peaks += [] if shift else [peak]
+    if len(peaks) > 1:
+        yield "notches: the least by which the peak falls from grid to grid", -np.diff(peaks).max(), 0.0, 0.2
+
+
+def pressed(dx: float, args: argparse.Namespace) -> float:
+    """A disc of 1 m pressed along a diameter (Brazilian test): 2P/(πD) over f_t, P being the largest load until its
+    middle breaks. E G_f/f_t² = 0.1 m."""
+    diameter, strength = 1.0, 1e3
+    energy = 0.1 * strength**2 / E
+    side = dx * math.ceil(diameter / dx + 16)
+    middle = side / 2
+    glass = mpm.materials.Brittle(
+        E=E, nu=0.2, density=DENSITY, tensile_strength=strength, fracture_energy=energy
+    )
+    scene = mpm.Scene((0, 0), (side, side))
+    body = scene.add(mpm.shapes.Ball((middle, middle), diameter / 2), glass)
+    speed = 0.08 * SOUND * strength / E
+
+    def end(sign: int) -> Any:
+        return lambda x: (
+            (sign * (x[:, 1] - middle) > 0.4984 * diameter - dx) & (abs(x[:, 0] - middle) < 0.04 * diameter)
+        )
+
+    for sign, name in ((-1, "bottom"), (1, "top")):
+        scene.hold(body, end(sign), velocity=(None, -sign * speed), name=name)
+    sim = mpm.Simulation(scene, dx=dx, dtype=args.dtype, damping=2 * SOUND / diameter)
+    window = 9 * strength * diameter / E / speed / 80
+    core = np.linalg.norm(np.array(sim.particles.x) - middle, axis=1) < 0.15 * diameter
+    load = 0.0
+    for _ in range(60):
+        before = sim.history["impulse:top"][:, 1].sum()
+        sim.run(window)
+        given = before - sim.history["impulse:top"][:, 1].sum()
+        load = max(load, float(given) / window)
+        if np.array(sim.particles.damage)[core].max() > 0.99:
+            return 2 * load / (math.pi * diameter) / strength
+    return math.nan
+
+
+def discs(args: argparse.Namespace) -> Iterator[Row]:
+    """The tensile strength that a disc in compression shows."""
+    for cells in (20, 40):
+        if args.dim == 2 and not (args.quick and cells > 20):
+            yield f"disc, h 1/{cells}: 2P/(πD) over f_t", pressed(1 / cells, args), 0.9, 1.1
+
+
+def falling(material: mpm.materials.Material, args: argparse.Namespace) -> mpm.Simulation:
+    """A disc on a floor, after it has struck it."""
+    scene = mpm.Scene((0, 0), (1.2, 0.7), walls={"y-": mpm.Wall("separate", friction=0.2)})
+    scene.add(mpm.shapes.Ball((0.6, 0.22), 0.2), material, velocity=(0, -2))
+    sim = mpm.Simulation(scene, dx=1 / 160, dtype=args.dtype, threads=1, dt=2e-5)
+    sim.run(0.03)
+    return sim
+
+
+def cost(args: argparse.Namespace) -> Iterator[Row]:
+    """The speed of a disc that cracks, over that of the same disc of a neo-Hookean solid, by processor time."""
+    if args.dim == 3:
+        return
+    moduli: Any = {"E": 1e7, "nu": 0.2, "density": 1000}
+    weibull: Any = mpm.materials.Weibull(6e4, 8, length=0.04, seed=1)
+    sims = [falling(mpm.materials.NeoHookean(**moduli), args)] + [
+        falling(mpm.materials.Brittle(**moduli, tensile_strength=strength, fracture_energy=20), args)
+        for strength in (6e4, weibull)
+    ]
+    spent = np.zeros((5, 3))
+    for turns in spent:
+        for k, sim in enumerate(sims):
+            start = time.process_time()
+            sim.step(100)
+            turns[k] = time.process_time() - start
+    least = spent.min(axis=0)
+    yield "cost: damaged particles", (np.array(sims[1].particles.damage) > 0).mean(), 0.1, 1.0
+    yield "cost: speed over that of a neo-Hookean disc", least[0] / least[1], 0.3, 1.0
+    yield "cost: the same with a strength that varies", least[0] / least[2], 0.1, 1.0
+
+
 def report(name: str, found: Parted) -> Iterator[Row]:
     yield f"bar, {name}: energy over G_f A", found.dissipated, 0.7, 1.35
     yield f"bar, {name}: peak over f_t", found.peak, 0.9, 1.02
@@ -140,7 +272,7 @@ def report(name: str, found: Parted) -> Iterator[Row]:
     yield f"bar, {name}: lost by the transfer over G_f A", found.open, -0.01, 0.5
 
 
-CASES = {"bar": bars, "schemes": schemes}
+CASES = {"bar": bars, "schemes": schemes, "notch": notches, "disc": discs, "cost": cost}
 
 
 if __name__ == "__main__":

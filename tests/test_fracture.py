@@ -179,6 +179,13 @@ def test_a_grid_too_coarse_for_the_fracture_energy_is_refused_with_the_largest_d
         mpm.point.uniaxial_stress(free, stretch=1.01)
 
 
+def test_f_bar_beside_cracks_warns() -> None:
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), replace(GLASS, crack_band=None))
+    with pytest.warns(UserWarning, match="dissipate a third more than fracture_energy"):
+        mpm.Simulation(scene, dx=0.02, f_bar=True)
+
+
 def test_strengths_of_weibull_depend_on_the_place_alone() -> None:
     strength = M.Weibull(1e3, 8, 0.05, seed=3)
     x = np.random.default_rng(0).uniform(-3, 3, (40000, 2))

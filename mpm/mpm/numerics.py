@@ -459,14 +459,21 @@ def refuse_unused(scene: Scene, chosen: Numerics, arguments: Mapping[str, Any]) 
 
 
 def warn_of_f_bar(scene: Scene, chosen: Numerics) -> None:
-    """Warn of F-bar beside a fluid."""
+    """Warn of F-bar beside a fluid or a solid that cracks."""
+    words = []
     if chosen.f_bar and has_fluid(scene._filling):
-        warnings.warn(
+        words.append(
             "f_bar = True: F-bar creates volume where a Fluid splashes; it is for solids that hardly change their "
-            "volume. Leave it out: density_correction keeps the volume of fluids",
-            UserWarning,
-            stacklevel=_check.levels_to_caller(),
+            "volume. Leave it out: density_correction keeps the volume of fluids"
         )
+    if chosen.f_bar and any(material.law == "brittle" for material in scene._filling):
+        words.append(
+            "f_bar = True: F-bar gives whole particles of Brittle the volume change of a crack beside them, so that "
+            "cracks dissipate a third more than fracture_energy, without work of the forces; it is for solids that "
+            "hardly change their volume. Leave it out"
+        )
+    for word in words:
+        warnings.warn(word, UserWarning, stacklevel=_check.levels_to_caller())
 
 
 def new_core(

@@ -137,15 +137,15 @@ class Simulation(Populated, Solver, kind="simulation"):
         volume change that is averaged around the centres of cells, Σ n V⁰ K (det − 1)/Σ n V⁰ K with linear B-splines n
         (the linear kernel: around nodes) and the law's modulus K of volume changes. Choose it for solids that hardly
         change their volume: ν >= 0.45, such as rubber and undrained clay, and for smooth pressures behind shocks.
-        Splashing fluids gain volume with it, so it warns beside a `Fluid`. Without it such solids are too stiff: a
-        punch into metal with ν = 0.49 needs 1.28 of the plastic limit load with 4 cells over half its width, and 0.95
-        with F-bar. Metal and soil with ν up to 0.4 do not need it: with few cells F-bar makes their limit loads too
-        small (at ν = 0.3 with 4 cells 0.89; 1.00 without it; ``python benchmarks/limit_loads.py``). Laws, histories, J
-        and
-        ``stable_dt`` are those of the averaged F. Bonded bodies share the average. Momentum is conserved as
-        without it. The elastic energy in the totals is that of the averaged F; where the volume change varies within
-        a cell, it is less than the work of the forces. One more transfer to the nodes and back; the standard scheme
-        runs at 0.34 to 0.4 of its speed. Only explicit steps and ``f_update="linear"``.
+        Splashing fluids gain volume with it, and cracks dissipate too much, so it warns beside a `Fluid` or `Brittle`.
+        Without it such solids are too stiff: a punch into metal with ν = 0.49 needs 1.28 of the plastic limit load with
+        4 cells over half its width, and 0.95 with F-bar. Metal and soil with ν up to 0.4 do not need it: with few cells
+        F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.89; 1.00 without it;
+        ``python benchmarks/limit_loads.py``). Laws, histories, J and ``stable_dt`` are those of the averaged F. Bonded
+        bodies share the average. Momentum is conserved as without it. The elastic energy in the totals is that of the
+        averaged F; where the volume change varies within a cell, it is less than the work of the forces. One more
+        transfer to the nodes and back; the standard scheme runs at 0.34 to 0.4 of its speed. Only explicit steps and
+        ``f_update="linear"``.
     artificial_viscosity : (float, float), optional
         Coefficients (c₁, c₂) of the artificial viscosity for shocks, 0 to 100; (0.06, 1.5) is usual, None is none.
         Where material is compressed, s = −tr ∇v > 0, the pressure ρ dx s (c₁ c + c₂ dx s) is added, with the
