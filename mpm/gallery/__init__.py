@@ -35,7 +35,14 @@ from mpm.gallery.snow import (
     snow_wedge_3d,
     snowball,
 )
-from mpm.gallery.soils import clay_indentation, excavation, quick_clay, retaining_wall, sand_hourglass
+from mpm.gallery.soils import (
+    clay_indentation,
+    excavation,
+    flooded_slope,
+    quick_clay,
+    retaining_wall,
+    sand_hourglass,
+)
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.touching import brick_wall, gears, hertz, incline, newtons_cradle, rolling_disc
@@ -61,6 +68,7 @@ __all__ = [
     "drum",
     "dzhanibekov",
     "excavation",
+    "flooded_slope",
     "friction_weld",
     "gears",
     "get",

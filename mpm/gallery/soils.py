@@ -1,4 +1,5 @@
-"""Scenes of soils: clay under a punch, sand that runs through an orifice, a wall that gives way, a cut in soft clay."""
+"""Scenes of soils: clay under a punch, sand that runs through an orifice, a wall that gives way, cuts in soft clay, a
+bank behind which water rises."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ import numpy as np
 from mpm import materials, motion, shapes
 from mpm.base import _check
 from mpm.gallery.entry import listed
+from mpm.materials.pore import Pore
 from mpm.scene.scene import Scene
+from mpm.scene.walls import Wall
 
 PRESSED = 0.5  # time in which the indenter goes down [s]
 
@@ -288,4 +291,62 @@ def excavation(
         scene.add_drain(pit, start=0.2 + 0.8 * (stage - 1), name=f"stage {stage}")
     if gravity:
         scene.lithostatic(1 - np.sin(np.radians(phi)))
+    return scene
+
+
+@listed(
+    "a river bank fails as the water behind it rises (2-D)",
+    duration=6.0,
+    fps=15.0,
+    numerics={"dx": 1 / 4},
+    color="plastic_strain",
+    limits=(0.0, 0.5),
+)
+def flooded_slope(
+    *,
+    E: float = 1e7,
+    nu: float = 0.3,
+    density: float = 2000.0,
+    cohesion: float = 2e3,
+    friction_angle_deg: float = 24.0,
+    permeability: float = 2e-9,
+    fluid_bulk_modulus: float = 2e7,
+    before: float = 1.0,
+    after: float = 6.0,
+    gravity: float = 9.81,
+) -> Scene:
+    """A bank, 4 m high and at 2:3, stands with the water table below its toe. Then the table behind it rises.
+
+    Suction holds the bank at first. Water comes in through the wall on the left, pore pressures rise from there, and
+    effective stresses fall, until the bank slides after 3 s, by more than a metre. Water leaves through its face, a
+    seepage face. With ``after=1`` the bank stands.
+
+    Parameters
+    ----------
+    E, nu, density, cohesion, friction_angle_deg
+        As in `mpm.materials.MohrCoulomb` [Pa], [1], [kg/m³], [Pa], [°].
+    permeability, fluid_bulk_modulus
+        As in `mpm.Pore` [m²], [Pa]. The permeability is that of gravel, so that days become seconds, and the
+        water is softer than real water, for longer steps.
+    before, after : float
+        Heights of the water table at the beginning, and behind the left wall [m]; the ground is 6 m high there.
+    gravity : float
+        [m/s²], downwards.
+    """
+    walls = {"x-": Wall("slip", head=after), "x+": "slip", "y-": "sticky"}
+    scene = Scene((0, 0), (20, 8), gravity=(0, -gravity), walls=walls)
+    pore = Pore(0.4, permeability, fluid_bulk_modulus=fluid_bulk_modulus, head=before)
+    soil = materials.MohrCoulomb(
+        E=E,
+        nu=nu,
+        density=density,
+        cohesion=cohesion,
+        friction_angle_deg=friction_angle_deg,
+        dilation_angle_deg=0.0,
+        pore=pore,
+    )
+    bank = shapes.Polygon([(0, 0), (20, 0), (20, 2), (13, 2), (7, 6), (0, 6)])
+    scene.add(bank, soil, name="bank")
+    if gravity:
+        scene.lithostatic(1 - np.sin(np.radians(friction_angle_deg)))
     return scene
