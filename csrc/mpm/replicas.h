@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processes of which each has all particles and sweeps its own tasks alone, to test what processes exchange. Before a
- * binning, at the end of a run and where the host looks for rows, all get the particles and the velocities of nodes
- * from those who have moved them. No user can have them: they save no memory, and every process bins all particles.
+ * Processes of which each has all particles and sweeps its own tasks alone. Before a binning, at the end of a run and
+ * where the host looks for rows, all get the particles and the velocities of nodes from those who have moved them. They
+ * save time and no memory.
  */
 #pragma once
 #include "mpm/state.h"
 #include "mpm/simulation.h"
 
 /** Lets a simulation run with others in the same state, which have the other processes of `transport`, until
- *  mpm_replicas_leave. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if it has rigid bodies or loads, runs with others
- *  already, or has more than 64 of them. */
+ *  mpm_replicas_leave. Errors: MPM_BAD_ARGUMENT if it has rigid bodies, or runs with others already. */
 mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *transport);
 void mpm_replicas_leave(mpm_simulation *simulation);
 

@@ -214,11 +214,19 @@ struct poll {
     mpm_python_core *core;
 };
 
+/* Lets a team handle the signals that wait in a run; -1: a handler has raised an exception. */
+static int answer(const mpm_python_core *core)
+{
+    PyObject *result = core->team ? PyObject_CallMethod(core->team, "answer", NULL) : Py_NewRef(Py_None);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
 static int poll_signals(void *context)
 {
     struct poll *poll = context;
     PyEval_RestoreThread(poll->saved);
-    const int stop = PyErr_CheckSignals() || mpm_python_team_answer(poll->core);
+    const int stop = PyErr_CheckSignals() || answer(poll->core);
     poll->saved = PyEval_SaveThread();
     return stop;
 }

@@ -72,9 +72,6 @@ PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
     {"snapshot_rows", mpm_python_snapshot_rows, METH_VARARGS, "snapshot_rows(name, first, count) -> bytes"}, \
     {"restore", mpm_python_restore, METH_O, "restore(arrays): what `snapshot` gave, in a new object"}
 
-/** Handles the signals that wait in a run of a team; -1: a handler has raised an exception. */
-int mpm_python_team_answer(mpm_python_core *core);
-
 /** The methods that let later runs sweep the tasks of one process, as entries of a table. */
 PyObject *mpm_python_team_join(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused);

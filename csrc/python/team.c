@@ -46,8 +46,7 @@ static mpm_status end(struct call *call, const char *name, PyObject *arguments)
 
 static PyObject *bytes_of(void *memory, size_t bytes)
 {
-    static char nothing;
-    return PyMemoryView_FromMemory(bytes ? memory : &nothing, (Py_ssize_t)bytes, PyBUF_WRITE);
+    return PyMemoryView_FromMemory(bytes ? memory : "", (Py_ssize_t)bytes, PyBUF_WRITE);
 }
 
 static mpm_status exchange(void *context, const mpm_message *messages, size_t count)
@@ -100,15 +99,6 @@ static mpm_status reduce(void *context, int64_t *sums, size_t sum_count, double 
     for (size_t k = 0; k < most_count && !status; k++)
         most[k] = number_of(keys[k]);
     return status;
-}
-
-int mpm_python_team_answer(mpm_python_core *core)
-{
-    if (!core->team)
-        return 0;
-    PyObject *result = PyObject_CallMethod(core->team, "answer", NULL);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
 }
 
 static mpm_simulation *enter(PyObject *self)

@@ -22,7 +22,8 @@ mpm_status mpm_team_take(mpm_team *team)
 /* The worse status, then the lower process, has the larger word. */
 static double word_of(const mpm_team *team)
 {
-    return (double)team->pending * MPM_TEAM_PROCESSES + (team->pending ? MPM_TEAM_PROCESSES - 1 - team->transport.own : 0);
+    return (double)team->pending * MPM_TEAM_PROCESSES +
+           (team->pending ? MPM_TEAM_PROCESSES - 1 - team->transport.own : 0);
 }
 
 static void read_word(mpm_team *team, double word)
