@@ -21,8 +21,12 @@ import mpm
 
 ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
-C_FILES = sorted(path for pattern in ("*.c", "*.h", "*.inc") for path in CSRC.rglob(pattern))
-OWN_C_FILES = [*C_FILES, *sorted((ROOT / "tests" / "c").glob("*.[ch]"))]
+C_FILES = sorted(path for pattern in ("*.c", "*.h", "*.inc", "*.cu") for path in CSRC.rglob(pattern))
+OWN_C_FILES = [
+    *C_FILES,
+    *sorted((ROOT / "tests" / "c").glob("*.[ch]")),
+    *sorted((ROOT / "tests" / "gpu").iterdir()),
+]
 
 # A file includes only from lower floors, or from its own folder. The three methods stand side by side.
 METHODS = ("mpm", "sph", "fem")
@@ -41,6 +45,7 @@ FLOORS = {
     "mpm/kernels": 5,
     "sph/kernels": 5,
     "fem/kernels": 5,
+    "mpm/gpu": 6,
     **dict.fromkeys(METHODS, 6),
     "mpm.h": 7,
     "python": 8,

@@ -28,7 +28,7 @@ static inline const char *ageing_unfit(const double *values)
     return p->life * p->E < 1e9 ? NULL : "life must be < 1e9 Pa s/E";
 }
 
-static const mpm_law ageing_row = {
+MPM_ROW(ageing,
     .name = "ageing", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(ageing, AGEING_PARAMETERS),
     .unfit = MPM_OUTSIDE_KERNELS(ageing_unfit),
     .fields = 3,
@@ -38,8 +38,7 @@ static const mpm_law ageing_row = {
          .meaning = "time left"},
         {"strain", "1", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY, .meaning = "sum of strain increments"},
     },
-    .reference = "A law of the tests.",
-};
+    .reference = "A law of the tests.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/neo_hookean.h"

@@ -12,6 +12,8 @@
  *
  * Only `wide_fma` fuses multiplication and addition (-ffp-contract=off); the scalar and portable builds round twice
  * there. No libm.
+ *
+ * MPM_ISA_CUDA is a thread of a GPU, one particle per thread: the header is then C++ for the device (mpm/gpu/).
  */
 #pragma once
 #include <stdbool.h>
@@ -30,10 +32,16 @@
 #define MPM_GLUE(a, b) MPM_GLUE2(a, b)
 #define REAL_IS_FLOAT MPM_GLUE(MPM_REAL_IS_, MPM_REAL)
 
+/* Loops over axes and pencils must unroll completely, so that arrays of `wide` stay in registers. */
+#ifdef MPM_ISA_CUDA
+#define INLINE static __device__ __forceinline__
+#define NOINLINE static __device__ __noinline__
+#define UNROLL _Pragma("unroll")
+#else
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
-/* Loops over axes and pencils must unroll completely, so that arrays of `wide` stay in registers. */
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 typedef MPM_REAL real;
 #if REAL_IS_FLOAT
@@ -209,6 +217,8 @@ INLINE wide wide_fma(wide a, wide b, wide c)
     return _mm256_fmadd_ps(a, b, c);
 #elif defined(MPM_ISA_AVX2)
     return _mm256_fmadd_pd(a, b, c);
+#elif defined(MPM_ISA_CUDA)
+    return REAL_IS_FLOAT ? (real)__fmaf_rn((float)a, (float)b, (float)c) : (real)__fma_rn(a, b, c);
 #else
     return a * b + c;
 #endif
@@ -225,6 +235,8 @@ INLINE wide wide_fnma(wide a, wide b, wide c)
     return _mm256_fnmadd_ps(a, b, c);
 #elif defined(MPM_ISA_AVX2)
     return _mm256_fnmadd_pd(a, b, c);
+#elif defined(MPM_ISA_CUDA)
+    return wide_fma(-a, b, c);
 #else
     return c - a * b;
 #endif
@@ -272,6 +284,8 @@ INLINE wide wide_sqrt(wide a)
     return _mm256_sqrt_ps(a);
 #elif defined(MPM_ISA_AVX2)
     return _mm256_sqrt_pd(a);
+#elif defined(MPM_ISA_CUDA)
+    return REAL_IS_FLOAT ? (real)__fsqrt_rn((float)a) : (real)__dsqrt_rn(a);
 #elif defined(MPM_ONE_LANE)
     return REAL_IS_FLOAT ? (real)__builtin_sqrtf((float)a) : (real)__builtin_sqrt((double)a);
 #else

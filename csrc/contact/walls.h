@@ -38,6 +38,20 @@ static inline bool mpm_walls_hold(const mpm_wall *wall)
     return wall->contact != MPM_MIRROR && wall->contact != MPM_PERIODIC && wall->contact != MPM_ABSORBING;
 }
 
+/** The faces that hold a node at `at`, bits 2 axis and that + 1 for the upper face. */
+static inline unsigned mpm_walls_holding(const int64_t *at, int dim, const mpm_wall walls[6], const int64_t cells[3])
+{
+    unsigned held = 0;
+    for (int a = 0; a < dim; a++)
+        held |= (at[a] <= 0 ? 1u : 0) << 2 * a | (at[a] >= cells[a] ? 1u : 0) << (2 * a + 1);
+    for (unsigned left = held; left; left &= left - 1) {
+        const int face = __builtin_ctz(left);
+        if (!mpm_walls_hold(&walls[face]))
+            held ^= 1u << face;
+    }
+    return held;
+}
+
 /** Is `axis` periodic? Both faces are, or neither, so the lower one tells. */
 static inline bool mpm_walls_periodic(const mpm_wall walls[6], int axis)
 {

@@ -46,15 +46,14 @@ static inline const char *brittle_unfit(const double *values)
                : "crack_band must be < 2 E fracture_energy/tensile_strength^2";
 }
 
-static const mpm_law brittle_row = {
+MPM_ROW(brittle,
     .name = "brittle", .kinked = true, .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(brittle, BRITTLE_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(brittle_unfit),
     .fields = 1,
     .field = {{"damage", "1", MPM_SCALAR, .low = 0, .high = 1, .closed = true,
                .meaning = "share of the stiffness in tension that cracks have taken"}},
     .reference = "Z. P. Bazant, B. H. Oh, Crack band theory for fracture of concrete, Materials and Structures 16 "
-                 "(1983) 155-177. doi:10.1007/BF02486267",
-};
+                 "(1983) 155-177. doi:10.1007/BF02486267")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/hencky.h"
@@ -76,7 +75,7 @@ struct brittle {
 INLINE struct brittle brittle_prepare(const struct brittle_parameters *p)
 {
     const double f = p->tensile_strength, range = p->E * p->fracture_energy / (p->crack_band * f * f) - 0.5;
-    return (struct brittle){
+    const struct brittle law = {
         .elastic = hencky_of(p->E, p->nu),
         .E = wide_set((real)p->E), .nu = wide_set((real)p->nu),
         .pressed = wide_set((real)(1 / (1 + p->nu))), .pressed_sum = wide_set((real)(p->nu / (1 + p->nu))),
@@ -84,6 +83,7 @@ INLINE struct brittle brittle_prepare(const struct brittle_parameters *p)
         .inverse_range = wide_set((real)(1 / range)),
         .broken = wide_set((real)(1 - 1e-3 / (1 + BRITTLE_LOG_LEFT * range))),
     };
+    return law;
 }
 
 /* E times three principal strains in descending order. */
@@ -94,8 +94,9 @@ struct brittle_pull {
 INLINE struct brittle_pull brittle_order(const wide p[3])
 {
     const wide upper = wide_max(p[0], p[1]), lower = wide_min(p[0], p[1]);
-    return (struct brittle_pull){.high = wide_max(upper, p[2]), .middle = wide_max(lower, wide_min(upper, p[2])),
+    const struct brittle_pull pull = {.high = wide_max(upper, p[2]), .middle = wide_max(lower, wide_min(upper, p[2])),
                                  .low = wide_min(lower, p[2])};
+    return pull;
 }
 
 /* The sum of the principal stresses where a share `kept` of the stiffness in tension is left. */

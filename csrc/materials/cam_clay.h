@@ -49,7 +49,7 @@ static inline double cam_clay_stiffening(const double *values)
     return 1 / MPM_VALUES(cam_clay, values)->swelling;
 }
 
-static const mpm_law cam_clay_row = {
+MPM_ROW(cam_clay,
     .name = "cam_clay", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(cam_clay, CAM_CLAY_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(cam_clay_unfit),
     .stiffening = MPM_OUTSIDE_KERNELS(cam_clay_stiffening),
@@ -63,8 +63,7 @@ static const mpm_law cam_clay_row = {
     },
     .reference = "R. I. Borja, C. Tamagnini, Cam-Clay plasticity part III: Extension of the infinitesimal model "
                  "to include finite strains, Computer Methods in Applied Mechanics and Engineering 155 (1998) "
-                 "73-95. doi:10.1016/S0045-7825(97)00141-2",
-};
+                 "73-95. doi:10.1016/S0045-7825(97)00141-2")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -87,7 +86,7 @@ INLINE struct cam_clay cam_clay_prepare(const struct cam_clay_parameters *p)
     const double mu = p->shear_modulus, kappa = p->swelling, b = p->compression - kappa, M = p->critical_slope,
                  a = p->attraction;
     const double A = 1 / kappa + 1 / b;
-    return (struct cam_clay){
+    const struct cam_clay law = {
         .mu = wide_set((real)mu), .attraction = wide_set((real)a),
         .kappa = wide_set((real)kappa), .inverse_kappa = wide_set((real)(1 / kappa)),
         .slope = wide_set((real)M), .inverse_M2 = wide_set((real)(1 / (M * M))),
@@ -95,6 +94,7 @@ INLINE struct cam_clay cam_clay_prepare(const struct cam_clay_parameters *p)
         .bend = wide_set((real)(3 * mu / (M * M * A))),
         .least = wide_set((real)(1e-3 * a)), .most = wide_set((real)(1e12 * a)),
     };
+    return law;
 }
 
 /* v within its limits */

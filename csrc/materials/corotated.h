@@ -15,11 +15,10 @@
 
 struct corotated_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law corotated_row = {
+MPM_ROW(corotated,
     .name = "corotated", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(corotated, ELASTIC_PARAMETERS),
     .reference = "M. Mueller, M. Gross, Interactive virtual materials, Proceedings of Graphics Interface (2004) "
-                 "239-246.",
-};
+                 "239-246.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -31,7 +30,8 @@ struct corotated {
 
 INLINE struct corotated corotated_prepare(const struct corotated_parameters *p)
 {
-    return (struct corotated){lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
+    const struct corotated law = {lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
+    return law;
 }
 
 INLINE struct law_evaluation corotated_evaluate(const struct corotated *law, struct law_state state,

@@ -32,7 +32,7 @@
 
 struct drucker_prager_parameters { DRUCKER_PRAGER_PARAMETERS(MPM_MEMBER) };
 
-#define DRUCKER_PRAGER_START(p) ((const double[3]){(p)->friction_angle_deg, (p)->dilation_angle_deg, (p)->cohesion})
+#define DRUCKER_PRAGER_START(p) {(p)->friction_angle_deg, (p)->dilation_angle_deg, (p)->cohesion}
 
 static inline const char *drucker_prager_unfit(const double *values)
 {
@@ -40,19 +40,19 @@ static inline const char *drucker_prager_unfit(const double *values)
     const double slack = 1 - 1e-12; /* rounding, where a limit is computed from other parameters */
     double sine, cosine;
     angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
-    const char *broken = strength_unfit(DRUCKER_PRAGER_START(p), &p->table_strain_1, false);
+    const double start[3] = DRUCKER_PRAGER_START(p);
+    const char *broken = strength_unfit(start, &p->table_strain_1, false);
     if (!broken && !isinf(p->tension) && !(p->tension * slack <= p->cohesion * cosine / sine))
         return "tension must be <= cohesion/tan(friction_angle_deg)";
     return broken;
 }
 
-static const mpm_law drucker_prager_row = {
+MPM_ROW(drucker_prager,
     .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(drucker_prager_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
-                 "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291",
-};
+                 "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -94,7 +94,8 @@ INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_
     angle_sine_cosine(p->dilation_angle_deg * (3.14159265358979323846 / 180), &dilation, &unused);
     drucker_prager_cone(p->cone, sine, dilation, &M, &D);
     const double apex = p->cohesion * cosine / sine, tension = p->tension < apex ? p->tension : apex;
-    return (struct drucker_prager){
+    const double start[3] = DRUCKER_PRAGER_START(p);
+    const struct drucker_prager law = {
         .elastic = hencky_of(p->E, p->nu),
         .bulk = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
         .friction = wide_set((real)M),
@@ -104,8 +105,9 @@ INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_
         .corner = wide_set((real)(M * (apex - tension))),
         .given = wide_set((real)p->tension),
         .cone = (int)p->cone,
-        .table = strength_table_of(DRUCKER_PRAGER_START(p), &p->table_strain_1),
+        .table = strength_table_of(start, &p->table_strain_1),
     };
+    return law;
 }
 
 /* The law with the strength at a plastic strain. */

@@ -24,13 +24,12 @@
 
 struct fibre_reinforced_parameters { FIBRE_REINFORCED_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law fibre_reinforced_row = {
+MPM_ROW(fibre_reinforced,
     .name = "fibre_reinforced", .kinked = true, .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(fibre_reinforced, FIBRE_REINFORCED_PARAMETERS),
     .reference = "G. A. Holzapfel, T. C. Gasser, R. W. Ogden, A new constitutive framework for arterial wall "
                  "mechanics and a comparative study of material models, Journal of Elasticity 61 (2000) 1-48. "
-                 "doi:10.1023/A:1010835316564",
-};
+                 "doi:10.1023/A:1010835316564")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/moduli.h"

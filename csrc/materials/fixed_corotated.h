@@ -13,11 +13,10 @@
 
 struct fixed_corotated_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law fixed_corotated_row = {
+MPM_ROW(fixed_corotated,
     .name = "fixed_corotated", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(fixed_corotated, ELASTIC_PARAMETERS),
     .reference = "A. Stomakhin, R. Howes, C. Schroeder, J. M. Teran, Energetically consistent invertible "
-                 "elasticity, Eurographics/ACM SIGGRAPH Symposium on Computer Animation (2012) 25-32.",
-};
+                 "elasticity, Eurographics/ACM SIGGRAPH Symposium on Computer Animation (2012) 25-32.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -29,7 +28,8 @@ struct fixed_corotated {
 
 INLINE struct fixed_corotated fixed_corotated_of(double E, double nu)
 {
-    return (struct fixed_corotated){lame_mu(E, nu), lame_lambda(E, nu)};
+    const struct fixed_corotated law = {lame_mu(E, nu), lame_lambda(E, nu)};
+    return law;
 }
 
 INLINE struct fixed_corotated fixed_corotated_prepare(const struct fixed_corotated_parameters *p)

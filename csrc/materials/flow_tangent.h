@@ -67,15 +67,17 @@ struct flow_slopes {
 INLINE struct flow_slopes flow_elastic(wide K)
 {
     const wide zero = wide_set(0), one = wide_set(1);
-    return (struct flow_slopes){one, one, zero, zero, K};
+    const struct flow_slopes slopes = {one, one, zero, zero, K};
+    return slopes;
 }
 
 INLINE struct flow_slopes flow_select(mask flows, struct flow_slopes a, struct flow_slopes b)
 {
-    return (struct flow_slopes){
+    const struct flow_slopes slopes = {
         wide_select(flows, a.keep, b.keep), wide_select(flows, a.by_length, b.by_length),
         wide_select(flows, a.by_trace, b.by_trace), wide_select(flows, a.mean_by_length, b.mean_by_length),
         wide_select(flows, a.mean_by_trace, b.mean_by_trace)};
+    return slopes;
 }
 
 /* The tangent, from the response of the law to the mapped state, from D, and from (tau_i - tau_j)/(e_i - e_j). */

@@ -36,14 +36,13 @@ static inline double fluid_stiffening(const double *values)
     return MPM_VALUES(fluid, values)->gamma;
 }
 
-static const mpm_law fluid_row = {
+MPM_ROW(fluid,
     .name = "fluid", .strain = MPM_KEEPS_J, .viscous = true, .J_low = 1e-2, .J_high = 1e6,
     MPM_ROW_PARAMETERS(fluid, FLUID_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(fluid_unfit),
     .stiffening = MPM_OUTSIDE_KERNELS(fluid_stiffening),
     .reference = "J. J. Monaghan, Simulating free surface flows with SPH, Journal of Computational Physics "
                  "110 (1994) 399-406 (equation of state); A. P. Tampubolon et al., Multi-species simulation "
-                 "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.",
-};
+                 "of porous sand and water mixtures, ACM Transactions on Graphics 36(4) (2017) 105.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -59,8 +58,10 @@ INLINE struct fluid fluid_prepare(const struct fluid_parameters *p)
 {
     const double power = p->gamma - 1;
     const int whole = power == -2 || (power >= 0 && power < 8) ? (int)power : -1;
-    return (struct fluid){wide_set((real)p->bulk_modulus), wide_set((real)p->gamma), wide_set((real)p->viscosity),
-                          whole == power ? whole : -1, p->tension == 0};
+    const struct fluid law = {
+        wide_set((real)p->bulk_modulus), wide_set((real)p->gamma), wide_set((real)p->viscosity),
+        whole == power ? whole : -1, p->tension == 0};
+    return law;
 }
 
 /** J^(1 - gamma), with gamma Psi/K and J - J^(1 - gamma) = -gamma p J/K. Near J = 1, the energy is of second order and

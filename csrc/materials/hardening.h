@@ -38,7 +38,7 @@ struct hardening_parameters { HARDENING_PARAMETERS(MPM_MEMBER) };
 
 /* Those of a law that has them among its own. */
 #define HARDENING_VALUE(name, ...) .name = p->name,
-#define HARDENING_OF(p) (&(const struct hardening_parameters){HARDENING_PARAMETERS(HARDENING_VALUE)})
+#define HARDENING_OF(p) {HARDENING_PARAMETERS(HARDENING_VALUE)}
 
 enum { HARDENING_POINTS = 10 };
 

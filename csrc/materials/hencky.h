@@ -12,11 +12,10 @@
 
 struct hencky_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law hencky_row = {
+MPM_ROW(hencky,
     .name = "hencky", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(hencky, ELASTIC_PARAMETERS),
     .reference = "L. Anand, On H. Hencky's approximate strain-energy function for moderate deformations, "
-                 "Journal of Applied Mechanics 46 (1979) 78-82. doi:10.1115/1.3424532",
-};
+                 "Journal of Applied Mechanics 46 (1979) 78-82. doi:10.1115/1.3424532")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -26,9 +25,15 @@ struct hencky {
     wide mu, lambda; /* Lame parameters [Pa] */
 };
 
+INLINE struct hencky hencky_with(wide mu, wide lambda)
+{
+    const struct hencky law = {mu, lambda};
+    return law;
+}
+
 INLINE struct hencky hencky_of(double E, double nu)
 {
-    return (struct hencky){lame_mu(E, nu), lame_lambda(E, nu)};
+    return hencky_with(lame_mu(E, nu), lame_lambda(E, nu));
 }
 
 INLINE struct hencky hencky_prepare(const struct hencky_parameters *p)

@@ -26,13 +26,12 @@
 
 struct herschel_bulkley_parameters { HERSCHEL_BULKLEY_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law herschel_bulkley_row = {
+MPM_ROW(herschel_bulkley,
     .name = "herschel_bulkley", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(herschel_bulkley, HERSCHEL_BULKLEY_PARAMETERS),
     .fields = 2, .field = {STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN},
     .reference = "Y. Yue, B. Smith, C. Batty, C. Zheng, E. Grinspun, Continuum foam: A material point method for "
-                 "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541",
-};
+                 "shear-dependent flows, ACM Transactions on Graphics 34(5) (2015) 160. doi:10.1145/2751541")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -51,7 +50,7 @@ struct herschel_bulkley {
 INLINE struct herschel_bulkley herschel_bulkley_prepare(const struct herschel_bulkley_parameters *p)
 {
     const double mu = p->shear_modulus, k = p->consistency, n = p->exponent;
-    return (struct herschel_bulkley){
+    const struct herschel_bulkley law = {
         .elastic = {wide_set((real)mu), wide_set((real)(p->bulk_modulus - 2 * mu / 3))},
         .yield = wide_set((real)p->yield_stress),
         .consistency = wide_set((real)k),
@@ -61,6 +60,7 @@ INLINE struct herschel_bulkley herschel_bulkley_prepare(const struct herschel_bu
         .is_viscous = k > 0,
         .is_newtonian = n == 1,
     };
+    return law;
 }
 
 /* The part of `excess` > 0 that the flow of a step removes. With v at its upper bound e^start, the terms of the

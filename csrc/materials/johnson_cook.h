@@ -56,7 +56,7 @@ static inline const char *johnson_cook_unfit(const double *values)
                : "melting_temperature must be > reference_temperature";
 }
 
-static const mpm_law johnson_cook_row = {
+MPM_ROW(johnson_cook,
     .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(johnson_cook, JOHNSON_COOK_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(johnson_cook_unfit),
     .fields = 3,
@@ -68,8 +68,7 @@ static const mpm_law johnson_cook_row = {
     },
     .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
                  "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
-                 "Ballistics (1983) 541-547.",
-};
+                 "Ballistics (1983) 541-547.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -90,7 +89,7 @@ struct johnson_cook {
 INLINE struct johnson_cook johnson_cook_prepare(const struct johnson_cook_parameters *p)
 {
     const double s = p->s, capacity = p->heat_capacity;
-    return (struct johnson_cook){
+    const struct johnson_cook law = {
         .mu = wide_set((real)p->shear_modulus), .bulk = wide_set((real)p->bulk_modulus), .slope = wide_set((real)s),
         .steepest = wide_set((real)(s > 0.01 ? 0.8 / s : 80)),
         .thermal = wide_set((real)(p->grueneisen * capacity)), .initial = wide_set((real)p->initial_temperature),
@@ -102,6 +101,7 @@ INLINE struct johnson_cook johnson_cook_prepare(const struct johnson_cook_parame
         .heating = wide_set((real)(p->taylor_quinney / capacity)),
         .is_viscous = p->C > 0,
     };
+    return law;
 }
 
 /* a^b for a >= 0, b > 0 */
@@ -202,10 +202,10 @@ INLINE mask johnson_cook_return_map(const struct johnson_cook *law, struct law_s
     const wide Fzz = state->history[JOHNSON_COOK_FZZ];
     const struct hencky_trial t = hencky_trial_of(state->F, Fzz);
     struct johnson_cook_flow f = {
+        .q1 = wide_set((real)2.4494897427831781) * law->mu * t.length, /* 2 sqrt(3/2) */
         .J = johnson_cook_volume(matrix_det(state->F), Fzz),
         .strain = wide_max(state->history[JOHNSON_COOK_STRAIN], zero),
         .temperature = state->history[JOHNSON_COOK_TEMPERATURE],
-        .q1 = wide_set((real)2.4494897427831781) * law->mu * t.length, /* 2 sqrt(3/2) */
     };
     f.y0 = f.J * johnson_cook_softening(law, f.temperature) *
            wide_fma(law->B, johnson_cook_power(f.strain, law->n), law->A);
@@ -294,8 +294,9 @@ INLINE struct law_tangent johnson_cook_tangent(const struct johnson_cook *law, c
     const wide Fzz = state->history[JOHNSON_COOK_FZZ];
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, JOHNSON_COOK_FZZ));
     struct johnson_cook_flow f = {
-        .J = johnson_cook_volume(t.state.J, Fzz), .strain = wide_max(state->history[JOHNSON_COOK_STRAIN], zero),
-        .temperature = state->history[JOHNSON_COOK_TEMPERATURE], .q1 = wide_set(FLOW_SHEAR) * law->mu * t.length};
+        .q1 = wide_set(FLOW_SHEAR) * law->mu * t.length, .J = johnson_cook_volume(t.state.J, Fzz),
+        .strain = wide_max(state->history[JOHNSON_COOK_STRAIN], zero),
+        .temperature = state->history[JOHNSON_COOK_TEMPERATURE]};
     if (law->is_viscous)
         f.per_rate = law->inverse_rate / wide_max(dt, tiny);
     f.y0 = f.J * johnson_cook_softening(law, f.temperature) *

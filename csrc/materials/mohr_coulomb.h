@@ -32,21 +32,21 @@
 
 struct mohr_coulomb_parameters { MOHR_COULOMB_PARAMETERS(MPM_MEMBER) };
 
-#define MOHR_COULOMB_START(p) ((const double[3]){(p)->friction_angle_deg, (p)->dilation_angle_deg, (p)->cohesion})
+#define MOHR_COULOMB_START(p) {(p)->friction_angle_deg, (p)->dilation_angle_deg, (p)->cohesion}
 
 static inline const char *mohr_coulomb_unfit(const double *values)
 {
     const struct mohr_coulomb_parameters *p = MPM_VALUES(mohr_coulomb, values);
-    return strength_unfit(MOHR_COULOMB_START(p), &p->table_strain_1, true);
+    const double start[3] = MOHR_COULOMB_START(p);
+    return strength_unfit(start, &p->table_strain_1, true);
 }
 
-static const mpm_law mohr_coulomb_row = {
+MPM_ROW(mohr_coulomb,
     .name = "mohr_coulomb", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(mohr_coulomb, MOHR_COULOMB_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mohr_coulomb_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "E. A. de Souza Neto, D. Peric, D. R. J. Owen, Computational Methods for Plasticity, Wiley "
-                 "(2008), section 8.2. doi:10.1002/9780470694626",
-};
+                 "(2008), section 8.2. doi:10.1002/9780470694626")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -79,7 +79,8 @@ INLINE struct mohr_coulomb mohr_coulomb_prepare(const struct mohr_coulomb_parame
     const double first = 2 * mu * (1 + s) * (1 + d), third = 2 * mu * (1 - s) * (1 - d), both = 4 * lambda * s * d;
     const double tip = s > 0 ? p->cohesion * cosine / s : INFINITY;
     const double tension = p->tension < tip ? p->tension : INFINITY, first_apex = p->tension < tip ? p->tension : tip;
-    return (struct mohr_coulomb){
+    const double start[3] = MOHR_COULOMB_START(p);
+    const struct mohr_coulomb law = {
         .elastic = {wide_set((real)mu), wide_set((real)lambda)},
         .bulk3 = wide_set((real)(E / (1 - 2 * nu))),
         .tensile = wide_set((real)(2 * mu * (1 + s))),
@@ -97,8 +98,9 @@ INLINE struct mohr_coulomb mohr_coulomb_prepare(const struct mohr_coulomb_parame
         .tension = wide_set((real)tension),
         .under = wide_set((real)(tension < tip ? ((1 + s) * tension - 2 * p->cohesion * cosine) / (1 - s) : 0)),
         .cut_off = wide_set((real)p->tension),
-        .table = strength_table_of(MOHR_COULOMB_START(p), &p->table_strain_1),
+        .table = strength_table_of(start, &p->table_strain_1),
     };
+    return law;
 }
 
 /* The law with the strength at a plastic strain. */
@@ -162,7 +164,8 @@ NOINLINE void mohr_coulomb_tear(const struct mohr_coulomb *law, wide high, wide 
     const wide single = high - (wide_fma(two_mu, high, lambda * trace) - t) / (two_mu + lambda);
     const wide pair = (t - lambda * low) / (two_mu + lambda + lambda);
     const mask two = wide_less(single, middle), three = two & wide_less(pair, low);
-    struct mohr_coulomb_strain n = {.torn = torn, .two = two & mask_not(three), .parts = three};
+    struct mohr_coulomb_strain n = {.parts = three, .torn = torn};
+    n.two = two & mask_not(three);
     n.high = wide_select(three, law->apex, wide_select(two, pair, single));
     n.middle = wide_select(three, law->apex, wide_select(two, pair, middle));
     n.low = wide_select(three, law->apex, low);

@@ -30,12 +30,11 @@ static inline const char *mooney_rivlin_unfit(const double *values)
                                                                       : "bulk_modulus must be >= 4/3 c10 + 16/3 c01";
 }
 
-static const mpm_law mooney_rivlin_row = {
+MPM_ROW(mooney_rivlin,
     .name = "mooney_rivlin", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(mooney_rivlin, MOONEY_RIVLIN_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mooney_rivlin_unfit),
     .reference = "P. G. Ciarlet, G. Geymonat, Sur les lois de comportement en elasticite non lineaire "
-                 "compressible, Comptes Rendus de l'Academie des Sciences Paris, Serie II 295 (1982) 423-426.",
-};
+                 "compressible, Comptes Rendus de l'Academie des Sciences Paris, Serie II 295 (1982) 423-426.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -49,8 +48,9 @@ struct mooney_rivlin {
 INLINE struct mooney_rivlin mooney_rivlin_prepare(const struct mooney_rivlin_parameters *p)
 {
     const double c10 = p->c10, c01 = p->c01, lambda = p->bulk_modulus - 4 * (c10 + c01) / 3, c = lambda / 4 - c01;
-    return (struct mooney_rivlin){wide_set((real)c10), wide_set((real)c01), wide_set((real)c),
+    const struct mooney_rivlin law = {wide_set((real)c10), wide_set((real)c01), wide_set((real)c),
                                   wide_set((real)(2 * c10 + 4 * c01 + 2 * c))};
+    return law;
 }
 
 INLINE struct law_evaluation mooney_rivlin_evaluate(const struct mooney_rivlin *law, struct law_state state,

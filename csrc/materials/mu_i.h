@@ -35,13 +35,12 @@ static inline const char *mu_i_unfit(const double *values)
     return p->mu_2 >= p->mu_1 ? NULL : "mu_2 must be >= mu_1";
 }
 
-static const mpm_law mu_i_row = {
+MPM_ROW(mu_i,
     .name = "mu_i", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(mu_i, MU_I_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(mu_i_unfit),
     .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
     .reference = "P. Jop, Y. Forterre, O. Pouliquen, A constitutive law for dense granular flows, Nature 441 "
-                 "(2006) 727-730. doi:10.1038/nature04801",
-};
+                 "(2006) 727-730. doi:10.1038/nature04801")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -58,13 +57,14 @@ struct mu_i {
 
 INLINE struct mu_i mu_i_prepare(const struct mu_i_parameters *p)
 {
-    return (struct mu_i){
+    const struct mu_i law = {
         .elastic = hencky_of(p->E, p->nu),
         .bulk = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
         .least = wide_set((real)p->mu_1),
         .range = wide_set((real)(p->mu_2 - p->mu_1)),
         .pace = wide_set((real)(p->I_0 / (p->grain_diameter * __builtin_sqrt(p->grain_density)))),
     };
+    return law;
 }
 
 /* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted

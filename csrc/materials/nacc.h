@@ -30,7 +30,7 @@
 
 struct nacc_parameters { NACC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law nacc_row = {
+MPM_ROW(nacc,
     .name = "nacc", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(nacc, NACC_PARAMETERS),
     .fields = 4,
     .field = {
@@ -43,8 +43,7 @@ static const mpm_law nacc_row = {
     },
     .reference = "J. Wolper, Y. Fang, M. Li, J. Lu, M. Gao, C. Jiang, CD-MPM: continuum damage material point "
                  "methods for dynamic fracture animation, ACM Transactions on Graphics 38(4) (2019) 119. "
-                 "doi:10.1145/3306346.3322949",
-};
+                 "doi:10.1145/3306346.3322949")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/angle.h"
@@ -66,7 +65,7 @@ INLINE struct nacc nacc_prepare(const struct nacc_parameters *p)
     double sine, cosine;
     angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
     const double M = 6 * sine / (3 - sine);
-    return (struct nacc){
+    const struct nacc law = {
         .mu = lame_mu(p->E, p->nu),
         .kappa = wide_set((real)(p->E / (3 * (1 - 2 * p->nu)))),
         .M2 = wide_set((real)(M * M)),
@@ -74,6 +73,7 @@ INLINE struct nacc nacc_prepare(const struct nacc_parameters *p)
         .shear = wide_set((real)(1.5 * (1 + 2 * p->cohesion))),
         .hardening = wide_set((real)p->hardening),
     };
+    return law;
 }
 
 /* What stress and yield need: b without its mean, the mean and the deviator out of plane, J and J^(-2/3). */

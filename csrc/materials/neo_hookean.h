@@ -13,11 +13,10 @@
 
 struct neo_hookean_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law neo_hookean_row = {
+MPM_ROW(neo_hookean,
     .name = "neo_hookean", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(neo_hookean, ELASTIC_PARAMETERS),
     .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
-                 "Cambridge University Press (2008), chapter 6.",
-};
+                 "Cambridge University Press (2008), chapter 6.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -29,7 +28,8 @@ struct neo_hookean {
 
 INLINE struct neo_hookean neo_hookean_of(double E, double nu)
 {
-    return (struct neo_hookean){lame_mu(E, nu), lame_lambda(E, nu)};
+    const struct neo_hookean law = {lame_mu(E, nu), lame_lambda(E, nu)};
+    return law;
 }
 
 INLINE struct neo_hookean neo_hookean_prepare(const struct neo_hookean_parameters *p)

@@ -43,14 +43,13 @@ static inline double ogden_stiffening(const double *values)
     return -(least < p->alpha_3 ? least : p->alpha_3);
 }
 
-static const mpm_law ogden_row = {
+MPM_ROW(ogden,
     .name = "ogden", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(ogden, OGDEN_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(ogden_unfit),
     .stiffening = MPM_OUTSIDE_KERNELS(ogden_stiffening),
     .reference = "R. W. Ogden, Large deformation isotropic elasticity: on the correlation of theory and experiment "
                  "for compressible rubberlike solids, Proceedings of the Royal Society of London A 328 (1972) "
-                 "567-583. doi:10.1098/rspa.1972.0096",
-};
+                 "567-583. doi:10.1098/rspa.1972.0096")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"

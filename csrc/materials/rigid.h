@@ -16,7 +16,7 @@
 
 struct rigid_parameters { RIGID_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law rigid_row = {
+MPM_ROW(rigid,
     .name = "rigid", .rigid = true, .J_low = 0.5, .J_high = 2, MPM_ROW_PARAMETERS(rigid, RIGID_PARAMETERS),
     .fields = 4,
     .field = {
@@ -31,8 +31,7 @@ static const mpm_law rigid_row = {
     },
     .reference = "J. C. Simo, K. K. Wong, Unconditionally stable algorithms for rigid body dynamics that exactly "
                  "preserve energy and momentum, International Journal for Numerical Methods in Engineering 31 "
-                 "(1991) 19-52. doi:10.1002/nme.1620310103",
-};
+                 "(1991) 19-52. doi:10.1002/nme.1620310103")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -46,7 +45,8 @@ struct rigid {
 INLINE struct rigid rigid_prepare(const struct rigid_parameters *p)
 {
     (void)p;
-    return (struct rigid){0};
+    const struct rigid law = {0};
+    return law;
 }
 
 INLINE mask rigid_return_map(const struct rigid *law, struct law_state *state, wide dt, matrix velocity_gradient)
@@ -60,7 +60,8 @@ INLINE struct law_evaluation rigid_evaluate(const struct rigid *law, struct law_
 {
     (void)law, (void)state, (void)velocity_gradient;
     const wide zero = wide_set(0);
-    return (struct law_evaluation){.tau = matrix_scale(zero, matrix_identity()), .tau_zz = zero, .energy = zero,
-                                   .isolated = zero, .wave = zero, .damping = zero};
+    const struct law_evaluation evaluation = {.tau = matrix_scale(zero, matrix_identity()), .tau_zz = zero,
+                                              .energy = zero, .isolated = zero, .wave = zero, .damping = zero};
+    return evaluation;
 }
 #endif

@@ -4,15 +4,21 @@
  *
  *     #define X_PARAMETERS(P) P(name, unit, low, high, low_open, high_open, meaning, ...) ...
  *     struct x_parameters { X_PARAMETERS(MPM_MEMBER) };                the values that a user gives, by name
- *     static const mpm_law x_row = {.name = "x", MPM_ROW_PARAMETERS(x, X_PARAMETERS), ...};
+ *     MPM_ROW(x, .name = "x", MPM_ROW_PARAMETERS(x, X_PARAMETERS), ...)                x_row, its row of the registry
  *
- * Kernels include the rows too; compiled per law, they see a row as constants.
+ * Kernels include the rows too; compiled per law, they see a row as constants. Those of a GPU, which are C++, do not.
  */
 #pragma once
 #include <math.h>
 #include <stddef.h>
 
 #include "materials/laws.h"
+
+#ifdef __cplusplus
+#define MPM_ROW(law, ...)
+#else
+#define MPM_ROW(law, ...) static const mpm_law law##_row = {__VA_ARGS__};
+#endif
 
 #define MPM_MEMBER(name, ...) double name;
 #define MPM_PARAMETER(label, ...) {.name = #label, __VA_ARGS__},

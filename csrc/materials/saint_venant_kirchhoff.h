@@ -14,12 +14,11 @@
 
 struct saint_venant_kirchhoff_parameters { ELASTIC_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law saint_venant_kirchhoff_row = {
+MPM_ROW(saint_venant_kirchhoff,
     .name = "saint_venant_kirchhoff", .J_low = 1e-4, .J_high = 1e4,
     MPM_ROW_PARAMETERS(saint_venant_kirchhoff, ELASTIC_PARAMETERS),
     .reference = "J. Bonet, R. D. Wood, Nonlinear Continuum Mechanics for Finite Element Analysis, 2nd ed., "
-                 "Cambridge University Press (2008), chapter 6.",
-};
+                 "Cambridge University Press (2008), chapter 6.")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/law.h"
@@ -31,7 +30,8 @@ struct saint_venant_kirchhoff {
 
 INLINE struct saint_venant_kirchhoff saint_venant_kirchhoff_prepare(const struct saint_venant_kirchhoff_parameters *p)
 {
-    return (struct saint_venant_kirchhoff){lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
+    const struct saint_venant_kirchhoff law = {lame_mu(p->E, p->nu), lame_lambda(p->E, p->nu)};
+    return law;
 }
 
 INLINE struct law_evaluation saint_venant_kirchhoff_evaluate(const struct saint_venant_kirchhoff *law,

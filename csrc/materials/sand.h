@@ -34,13 +34,12 @@
 
 struct sand_parameters { SAND_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law sand_row = {
+MPM_ROW(sand,
     .name = "sand", .J_low = 1e-3, .J_high = 1e3, MPM_ROW_PARAMETERS(sand, SAND_PARAMETERS),
     .fields = 2, .field = {PLASTIC_VOLUME_RATIO, PLASTIC_STRAIN},
     .reference = "G. Klar, T. Gast, A. Pradhana, C. Fu, C. Schroeder, C. Jiang, J. Teran, Drucker-Prager "
                  "elastoplasticity for sand animation, ACM Transactions on Graphics 35(4) (2016) 103. "
-                 "doi:10.1145/2897824.2925906",
-};
+                 "doi:10.1145/2897824.2925906")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/angle.h"
@@ -65,12 +64,13 @@ INLINE struct sand sand_prepare(const struct sand_parameters *p)
     angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);
     const double alpha = DIM == 3 ? 0.81649658092772603 * 2 * sine / (3 - sine) : 0.70710678118654752 * sine;
     const wide tip = wide_set((real)(DIM * p->cohesion * cosine / (sine * bulk)));
-    return (struct sand){
+    const struct sand law = {
         .elastic = {wide_set((real)mu), wide_set((real)lambda)},
         .slope = wide_set((real)(alpha * bulk / (2 * mu))),
         .tip = tip,
         .shrink = wide_exp(-tip),
     };
+    return law;
 }
 
 /* For large strains: puts F with principal stretches e^(mean + keep (their deviator)) into the lanes of `far`. */

@@ -28,12 +28,11 @@
 
 struct snow_parameters { SNOW_PARAMETERS(MPM_MEMBER) };
 
-static const mpm_law snow_row = {
+MPM_ROW(snow,
     .name = "snow", .J_low = 1e-4, .J_high = 1e4, MPM_ROW_PARAMETERS(snow, SNOW_PARAMETERS),
     .fields = 2, .field = {PLASTIC_VOLUME_RATIO, PLASTIC_STRAIN},
     .reference = "A. Stomakhin, C. Schroeder, L. Chai, J. Teran, A. Selle, A material point method for snow "
-                 "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948",
-};
+                 "simulation, ACM Transactions on Graphics 32(4) (2013) 102. doi:10.1145/2461912.2461948")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/fixed_corotated.h"
@@ -54,9 +53,10 @@ INLINE struct snow snow_prepare(const struct snow_parameters *p)
     const double shortest = 1 - p->critical_compression, longest = 1 + p->critical_stretch;
     const double compression = 1 - shortest * shortest, stretch = longest * longest - 1;
     const double strain = compression < stretch ? compression : stretch;
-    return (struct snow){fixed_corotated_of(p->E, p->nu), wide_set((real)shortest), wide_set((real)longest),
+    const struct snow law = {fixed_corotated_of(p->E, p->nu), wide_set((real)shortest), wide_set((real)longest),
                          wide_set((real)(strain * strain)), wide_set((real)p->hardening),
                          wide_set((real)p->least_Jp), wide_set((real)p->largest_Jp)};
+    return law;
 }
 
 /* The return map for a tile in which some lane may yield. Lanes that do not yield keep their bits, so that their
@@ -119,7 +119,8 @@ INLINE mask snow_return_map(const struct snow *law, struct law_state *state, wid
 INLINE struct fixed_corotated snow_hardened(const struct snow *law, const struct law_state *state)
 {
     const wide factor = wide_exp(law->hardening * (wide_set(1) - state->history[SNOW_JP]));
-    return (struct fixed_corotated){law->elastic.mu * factor, law->elastic.lambda * factor};
+    const struct fixed_corotated elastic = {law->elastic.mu * factor, law->elastic.lambda * factor};
+    return elastic;
 }
 
 INLINE struct law_evaluation snow_evaluate(const struct snow *law, struct law_state state, matrix velocity_gradient)

@@ -107,7 +107,8 @@ INLINE void principal_frames(const struct singular *s, matrix *U, matrix *V)
     const mask right = wide_less_equal(zero, cosine);
     const wide larger = wide_sqrt(half * (one + wide_abs(cosine))), smaller = half * sine / larger;
     const wide c = wide_select(right, larger, smaller), n = wide_select(right, smaller, larger);
-    *U = (matrix){{{c, -n}, {n, c}}};
+    const matrix turned = {{{c, -n}, {n, c}}};
+    *U = turned;
     const matrix R = {{{r[0], -r[1]}, {r[1], r[0]}}};
     *V = matrix_multiply_left_transposed(R, *U);
 #endif

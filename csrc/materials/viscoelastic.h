@@ -39,13 +39,12 @@ static inline const char *viscoelastic_unfit(const double *values)
     {name, "1", MPM_SYMMETRIC, .initial = 1, .low = -INFINITY, .high = INFINITY, \
      .meaning = "inverse right Cauchy-Green tensor of the dashpot's deformation"}
 
-static const mpm_law viscoelastic_row = {
+MPM_ROW(viscoelastic,
     .name = "viscoelastic", .viscous = true, .relaxes = true, .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(viscoelastic, VISCOELASTIC_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(viscoelastic_unfit),
     .fields = 2, .field = {INVERSE_METRIC("viscous_1"), INVERSE_METRIC("viscous_2")},
     .reference = "S. Reese, S. Govindjee, A theory of finite viscoelasticity and numerical aspects, International "
-                 "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5",
-};
+                 "Journal of Solids and Structures 35 (1998) 3455-3482. doi:10.1016/S0020-7683(97)00217-5")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/hencky_flow.h"
@@ -72,11 +71,11 @@ INLINE struct viscoelastic viscoelastic_prepare(const struct viscoelastic_parame
     UNROLL for (int k = 0; k < VISCOELASTIC_BRANCHES; k++) {
         const double share = shares[k];
         rest -= share;
-        law.branch[k] = (struct hencky){wide_set((real)(share * mu)), wide_set((real)(share * mu * (-2.0 / 3)))};
+        law.branch[k] = hencky_with(wide_set((real)(share * mu)), wide_set((real)(share * mu * (-2.0 / 3))));
         law.rate[k] = wide_set((real)(1 / times[k]));
         law.is_used[k] = share > 0;
     }
-    law.spring = (struct hencky){wide_set((real)(rest * mu)), wide_set((real)(bulk - rest * mu * (2.0 / 3)))};
+    law.spring = hencky_with(wide_set((real)(rest * mu)), wide_set((real)(bulk - rest * mu * (2.0 / 3))));
     return law;
 }
 
@@ -348,7 +347,7 @@ INLINE void viscoelastic_moduli(const struct viscoelastic *law, const struct law
             if (!law->is_used[k])
                 continue;
             const wide kept = one + wide_expm1(-trial->dt * law->rate[k]);
-            spring = (struct hencky){kept * law->branch[k].mu, kept * law->branch[k].lambda};
+            spring = hencky_with(kept * law->branch[k].mu, kept * law->branch[k].lambda);
             H = viscoelastic_cholesky(viscoelastic_metric(trial->begin, k, &zz));
             zz = half * wide_log_any(zz);
         }

@@ -37,10 +37,11 @@ struct von_mises_parameters { VON_MISES_PARAMETERS(MPM_MEMBER) };
 static inline const char *von_mises_unfit(const double *values)
 {
     const struct von_mises_parameters *p = MPM_VALUES(von_mises, values);
-    return hardening_unfit(p->yield_stress, HARDENING_OF(p));
+    const struct hardening_parameters hardening = HARDENING_OF(p);
+    return hardening_unfit(p->yield_stress, &hardening);
 }
 
-static const mpm_law von_mises_row = {
+MPM_ROW(von_mises,
     .name = "von_mises", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(von_mises, VON_MISES_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(von_mises_unfit),
     .fields = 3,
@@ -52,8 +53,7 @@ static const mpm_law von_mises_row = {
     },
     .reference = "J. C. Simo, Algorithms for static and dynamic multiplicative plasticity that preserve the "
                  "classical return mapping schemes of the infinitesimal theory, Computer Methods in Applied "
-                 "Mechanics and Engineering 99 (1992) 61-112. doi:10.1016/0045-7825(92)90123-2",
-};
+                 "Mechanics and Engineering 99 (1992) 61-112. doi:10.1016/0045-7825(92)90123-2")
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -74,15 +74,17 @@ struct von_mises {
 INLINE struct von_mises von_mises_prepare(const struct von_mises_parameters *p)
 {
     const double mu = p->E / (2 * (1 + p->nu));
-    return (struct von_mises){
+    const struct hardening_parameters hardening = HARDENING_OF(p);
+    const struct von_mises law = {
         .elastic = hencky_of(p->E, p->nu),
-        .hardening = hardening_of(p->yield_stress, p->hardening, HARDENING_OF(p)),
+        .hardening = hardening_of(p->yield_stress, p->hardening, &hardening),
         .kinematic = wide_set((real)(2 * p->kinematic_hardening / 3)),
         .stiffness = wide_set((real)(2 * mu + 2 * (p->hardening + p->kinematic_hardening) / 3)),
         .twice_viscosity = wide_set((real)(2 * p->viscosity)),
         .moves = p->kinematic_hardening > 0,
         .is_viscous = p->viscosity > 0,
     };
+    return law;
 }
 
 /* The elastic strain out of plane. */

@@ -30,7 +30,8 @@ INLINE struct log_parts log_parts_of(wide a)
     wide_int shifted = wide_int_subtract(wide_as_int(a), wide_int_set(sqrt_half - one));
     wide_int exponent = (shifted >> MANTISSA_BITS) - wide_int_set(EXPONENT_BIAS);
     wide m = wide_as_real(wide_int_subtract(wide_as_int(a), wide_int_shift_left(exponent, MANTISSA_BITS)));
-    return (struct log_parts){wide_from_int(exponent), m};
+    const struct log_parts parts = {wide_from_int(exponent), m};
+    return parts;
 }
 
 /* e ln 2 + log_m */

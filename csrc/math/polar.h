@@ -23,7 +23,8 @@ INLINE matrix polar_rotation(matrix f)
     wide r = wide_set(1) / wide_sqrt(wide_select(defined, r2, wide_set(1)));
     c = wide_select(defined, c * r, wide_set(1));
     s = wide_select(defined, s * r, wide_set(0));
-    return (matrix){{{c, -s}, {s, c}}};
+    const matrix rotation = {{{c, -s}, {s, c}}};
+    return rotation;
 }
 
 #else

@@ -26,7 +26,9 @@ INLINE struct polynomial polynomial_constant(wide a)
 
 INLINE struct traceless traceless_of(matrix d)
 {
-    return (struct traceless){wide_set((real)0.5) * matrix_dot(d, d), DIM == 3 ? matrix_det(d) : wide_set(0)};
+    const struct traceless invariants = {wide_set((real)0.5) * matrix_dot(d, d),
+                                         DIM == 3 ? matrix_det(d) : wide_set(0)};
+    return invariants;
 }
 
 /** p d + shift I */

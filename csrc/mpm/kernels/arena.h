@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "base/simd.h"
+#include "mpm/kernels/formulas.h"
 #include "mpm/kernels/kernels.h"
 
 #define BLOCK_SIDE (DIM == 3 ? 4 : 8)
@@ -32,20 +33,6 @@ typedef real arena[ARENA_REALS] __attribute__((aligned(64)));
 INLINE wide arena_first(wide base)
 {
     return wide_min(wide_max(base + wide_set(1), wide_set(0)), wide_set(BLOCK_SIDE + 1));
-}
-
-/* The quadratic B-spline along one axis: the weights of the three nodes, and the offset `e` of the particle from the
- * middle node, in [-1/2, 1/2]. Returns the first node. `x` and the result count in cells from the block's first
- * node. */
-INLINE wide quadratic_weights(wide x, wide weight[3], wide *e)
-{
-    const wide half = wide_set((real)0.5), base = wide_floor(x - half);
-    *e = x - (base + wide_set(1));
-    const wide before = half - *e, after = half + *e;
-    weight[0] = half * before * before;
-    weight[1] = wide_fnma(*e, *e, wide_set((real)0.75));
-    weight[2] = half * after * after;
-    return base;
 }
 
 /* Along every axis an arena overlaps three blocks: the previous one, its own and the next one. For each block: the

@@ -60,19 +60,9 @@ INLINE uint64_t nodes_at_walls(const mpm_node_block *block, const int64_t cells[
     return found;
 }
 
-/* The faces that hold a node, bits 2 axis and that + 1. Mirrors and periodic faces act through
- * images alone, absorbing ones by dashpots. */
 INLINE unsigned faces_that_hold(const int64_t at[DIM], const mpm_wall walls[6], const int64_t cells[3])
 {
-    unsigned held = 0;
-    for (int a = 0; a < DIM; a++)
-        held |= (at[a] <= 0 ? 1u : 0) << 2 * a | (at[a] >= cells[a] ? 1u : 0) << (2 * a + 1);
-    for (unsigned left = held; left; left &= left - 1) {
-        const int face = __builtin_ctz(left);
-        if (!mpm_walls_hold(&walls[face]))
-            held ^= 1u << face;
-    }
-    return held;
+    return mpm_walls_holding(at, DIM, walls, cells);
 }
 
 /* Sums the copies of a block and prefetches those of the next block, whose addresses no hardware can guess. */

@@ -150,20 +150,16 @@ INLINE struct limits particle_limits(const mpm_sweep *sweep, const struct consta
     const mask alive = wide_less(zero, tile->mass);
     const wide volume_per_mass = tile->volume / wide_select(alive, tile->mass, wide_set(1));
     struct limits l;
-    /* isolated particle: dt^2 S V/(m h^2) <= 1; with viscosity dt^2 a + dt b <= 1 */
+    /* isolated particle: dt^2 S V/(m h^2) <= 1 */
     wide factor = k->isolated;
     if (ANY_SCHEME && sweep->scheme.degree == MPM_LINEAR)
         factor *= linear_excess(tile);
-    wide a = volume_per_mass * evaluation->isolated * factor;
-    l.rate2 = a;
+    l.rate2 = volume_per_mass * evaluation->isolated * factor;
     wide damping = evaluation->damping;
     if (ANY_SCHEME && mpm_scheme_is_viscous(&sweep->scheme))
         damping += shock_of(&sweep->scheme, k->h, tile, evaluation).damping;
-    if (mask_any(wide_less(zero, damping))) {
-        wide b = volume_per_mass * damping * factor;
-        wide rate = wide_set((real)0.5) * (b + wide_sqrt(wide_fma(b, b, wide_set(4) * wide_max(a, zero))));
-        l.rate2 = rate * rate;
-    }
+    if (mask_any(wide_less(zero, damping)))
+        l.rate2 = damped_rate2(l.rate2, volume_per_mass * damping * factor);
     l.rate2 = wide_select(alive, l.rate2, zero);
     l.wave2 = wide_select(alive, volume_per_mass * evaluation->wave, zero);
     l.speed = zero;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the host hands to the kernels of a GPU: the same text for both. `real`, DIM and ALIGN_VEC4 are defined before.
+ *
+ * A block has 64 cells, 4^3 or 8^2. The cell of a particle is that of the lowest node of its stencil, as for a group
+ * of the processors' kernels (mpm/memory/particles.h). Blocks have three kinds of numbers:
+ *
+ *     key     x slowest, in a table of all blocks that the domain and GPU_MARGIN around it can have
+ *     place   counts the blocks that have particles, in the order of keys
+ *     room    counts these and the blocks around them, whose nodes they can reach
+ */
+#pragma once
+#include "contact/walls.h"
+
+enum {
+    GPU_SIDE = DIM == 3 ? 4 : 8,          /* cells of a block along an axis */
+    GPU_CELLS = 64,                       /* of a block; as many nodes */
+    GPU_TILE_SIDE = GPU_SIDE + 4,         /* nodes that particles of a block reach along an axis: -1 .. side + 2 */
+    GPU_TILE = GPU_TILE_SIDE * GPU_TILE_SIDE * (DIM == 3 ? GPU_TILE_SIDE : 1),
+    GPU_MARGIN = 2,                       /* blocks in front of the domain and behind it */
+    GPU_SORT_THREADS = 256,               /* per CTA: of what treats particles or cells one by one, and of reports */
+    GPU_SCAN_THREADS = 1024
+};
+
+/** A node: {p, m} or {v, m}. */
+struct ALIGN_VEC4 gpu_vec4 {
+    real c[4];
+};
+
+/** The table of blocks: how many there are along each axis. */
+struct gpu_blocks {
+    int count[3]; /* 2-D: the third is 1 */
+};
+
+/** The particles, sorted by block and cell. Component c of number p of a field is at [c * stride + p]. */
+struct gpu_particles {
+    int count, stride;
+    real *x;              /* from the first node of the block [cells] */
+    real *v, *C;          /* m/s, 1/s; v and C of a fused sweep are not stored */
+    real *F;              /* J alone where the law keeps that */
+    real *history;
+    real *mass, *volume;  /* kg, m^d */
+    int *key;             /* of the block, at the last sort */
+    int *row;             /* of the user */
+};
+
+/* What is measured: by a sweep, per block in x from its first node, then of the domain; by a pass over the nodes. */
+enum {
+    GPU_MASS, GPU_MOMENTUM, GPU_MASS_MOMENT = GPU_MOMENTUM + 3, GPU_ANGULAR_MOMENTUM = GPU_MASS_MOMENT + 3,
+    GPU_KINETIC = GPU_ANGULAR_MOMENTUM + 3, GPU_ELASTIC, GPU_OUTSIDE, GPU_OUT_OF_RANGE, GPU_CLIPPED, GPU_SUMS,
+    GPU_IMPULSE = 0 /* of the walls [N s] */
+};
+enum {
+    GPU_RATE2, GPU_WAVE2, GPU_SPEED, GPU_GRADIENT2, /* as of an mpm_measure */
+    GPU_NODE_SPEED = 0, GPU_HIGHEST, GPU_FALLEST = GPU_HIGHEST + 3, /* largest |v_a|, v_a, -v_a of nodes with mass */
+    GPU_MAXIMA = GPU_FALLEST + 3
+};
+
+/** Added in fixed orders, so that bits repeat. */
+struct gpu_report {
+    double sum[GPU_SUMS], most[GPU_MAXIMA];
+};
+
+/** A sweep over the particles of every place: a CTA each, of GPU_SWEEP_THREADS. */
+struct gpu_sweep {
+    struct gpu_particles particles;
+    real *new_x;                      /* where G2P stores positions */
+    struct gpu_blocks blocks;
+    const int *key_of, *start;        /* per place; first particle of each cell, and the end */
+    const int *room_of;               /* per key, of the nodes that G2P reads; -1: a block has none */
+    const struct gpu_vec4 *velocity;  /* [room][GPU_CELLS] */
+    struct gpu_vec4 *tiles;           /* [place][GPU_TILE]: what P2G gives to nodes */
+    const void *law;                  /* its prepared parameters */
+    struct gpu_report *reports;       /* per place, of G2P */
+    long long cells[3];               /* of the domain */
+    double dx, lower[3], allowed;     /* [m], and how far particles may be beyond a face [cells] */
+    real dt, dt_cells;                /* of the step that ends: dt, dt/h */
+    real h, affine, spin, isolated;   /* h, 4/h, h/4, 1/h^2 */
+    real stress;                      /* -4 dt/h of the step that begins */
+    real J_low, J_high;
+};
+
+/** A pass over the nodes of every room: a CTA each, of GPU_CELLS threads. */
+struct gpu_pass {
+    struct gpu_blocks blocks;
+    const int *key_of, *place_of;     /* per room; per key, of the tiles, -1: a block has no particles */
+    const struct gpu_vec4 *tiles;
+    struct gpu_vec4 *velocity;
+    struct gpu_report *reports;       /* per room */
+    long long cells[3];
+    double dt, gravity[3];
+    mpm_wall walls[6];
+};

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * P2G, G2P, and G2P with the P2G of the next step, which stores no v and no C, in the standard scheme. A CTA takes the
+ * particles of a block, and gives its sums to a tile of its own. Compiled for one law, with
+ *
+ *     MPM_REAL, MPM_DIM, MPM_ISA=cuda, MPM_ISA_CUDA
+ *     LAW, LAW_KEEPS_J, LAW_HISTORY, LAW_MAPS    its name, and from its row: J alone?, reals of history, return map?
+ *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
+ */
+#include "mpm/gpu/columns.h"
+#include "mpm/kernels/formulas.h"
+
+#define TEXT2(a) #a
+#define TEXT(a) TEXT2(a)
+#include TEXT(materials/LAW.h)
+
+struct sweep_memory {
+    struct gpu_vec4 velocity[GPU_TILE];
+    struct chunk chunk;
+    double sum[SWEEP_WARPS][GPU_SUMS];
+    real most[SWEEP_WARPS][GPU_MAXIMA];
+    real lowest[3], highest[3]; /* where particles may be, from the first node of the block [cells] */
+    int room[DIM == 3 ? 27 : 9];
+};
+
+struct particle {
+    real x[DIM], v[DIM];
+    matrix C;
+    struct law_state state;
+    real mass, volume;
+};
+
+/* ---- particles in memory ----------------------------------------------------------------------------------------- */
+
+INLINE void load_vector(real to[DIM], const real *column, int p, size_t n)
+{
+    UNROLL for (int a = 0; a < DIM; a++)
+        to[a] = column[a * n + p];
+}
+
+INLINE void store_vector(real *column, int p, size_t n, const real from[DIM])
+{
+    UNROLL for (int a = 0; a < DIM; a++)
+        column[a * n + p] = from[a];
+}
+
+INLINE void load_matrix(matrix *to, const real *column, int p, size_t n)
+{
+    UNROLL for (int i = 0; i < DIM * DIM; i++)
+        to->m[i / DIM][i % DIM] = column[i * n + p];
+}
+
+INLINE void store_matrix(real *column, int p, size_t n, const matrix *from)
+{
+    UNROLL for (int i = 0; i < DIM * DIM; i++)
+        column[i * n + p] = from->m[i / DIM][i % DIM];
+}
+
+INLINE void particle_load(struct particle *it, const struct gpu_particles *from, int p, bool with_motion)
+{
+    const size_t n = from->stride;
+    load_vector(it->x, from->x, p, n);
+    it->mass = from->mass[p];
+    it->volume = from->volume[p];
+    if (LAW_KEEPS_J)
+        it->state.J = from->F[p];
+    else
+        load_matrix(&it->state.F, from->F, p, n);
+    for (int c = 0; c < LAW_HISTORY; c++)
+        it->state.history[c] = from->history[c * n + p];
+    if (with_motion) {
+        load_vector(it->v, from->v, p, n);
+        load_matrix(&it->C, from->C, p, n);
+    }
+}
+
+INLINE void particle_store(const struct particle *it, const struct gpu_sweep *sweep, int p, bool with_motion)
+{
+    const struct gpu_particles *to = &sweep->particles;
+    const size_t n = to->stride;
+    store_vector(sweep->new_x, p, n, it->x);
+    if (LAW_KEEPS_J)
+        to->F[p] = it->state.J;
+    else
+        store_matrix(to->F, p, n, &it->state.F);
+    for (int c = 0; LAW_MAPS && c < LAW_HISTORY; c++)
+        to->history[c * n + p] = it->state.history[c];
+    if (with_motion) {
+        store_vector(to->v, p, n, it->v);
+        store_matrix(to->C, p, n, &it->C);
+    }
+}
+
+/* ---- gather ------------------------------------------------------------------------------------------------------ */
+
+/* The velocities of the nodes that particles of the block reach. */
+INLINE void read_velocities(const struct gpu_sweep *sweep, struct sweep_memory *s, int key)
+{
+    enum { AROUND = DIM == 3 ? 27 : 9 };
+    if (threadIdx.x < AROUND) {
+        int at[3], offset[3];
+        block_at(&sweep->blocks, key, at);
+        cube_at(threadIdx.x, 3, offset);
+        for (int a = 0; a < DIM; a++)
+            at[a] += offset[a] - 1;
+        s->room[threadIdx.x] =
+            block_exists(&sweep->blocks, at) ? sweep->room_of[block_key(&sweep->blocks, at)] : -1;
+    }
+    __syncthreads();
+    for (int t = threadIdx.x; t < GPU_TILE; t += GPU_SWEEP_THREADS) {
+        int node[3], block[3] = {0, 0, 0}, local[3] = {0, 0, 0};
+        cube_at(t, GPU_TILE_SIDE, node);
+        for (int a = 0; a < DIM; a++) {
+            const int n = node[a] - 1 + GPU_SIDE;
+            block[a] = n / GPU_SIDE, local[a] = n % GPU_SIDE;
+        }
+        const int room = s->room[cube_number(block, 3)];
+        if (room < 0) {
+            vec4_store(&s->velocity[t], 0, 0, 0, 0);
+            continue;
+        }
+        const struct gpu_vec4 v =
+            vec4_load(&sweep->velocity[(size_t)room * GPU_CELLS + cube_number(local, GPU_SIDE)]);
+        vec4_store(&s->velocity[t], v.c[0], v.c[1], v.c[2], v.c[3]);
+    }
+}
+
+/* Where a particle is: weights, offset from the middle node, and cell, clamped to those that it may be in (NaN gives
+ * 0): the last line of defence behind the checks of the step. */
+struct stencil {
+    real weight[DIM][3], e[DIM];
+    int cell[3];
+};
+
+INLINE void stencil_prepare(struct stencil *at, const real x[DIM])
+{
+    at->cell[2] = 0;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const real base = quadratic_weights(x[a], at->weight[a], &at->e[a]);
+        at->cell[a] = (int)wide_min(wide_max(base + 1, 0), REACH - 1);
+    }
+}
+
+/* v = sum w v_i and C = 4/h sum w v_i (x_i - x)/h, axis by axis: sums along the last one, then across. */
+INLINE void gather(const struct gpu_sweep *sweep, const struct sweep_memory *s, struct particle *it)
+{
+    struct stencil at;
+    stencil_prepare(&at, it->x);
+    const struct gpu_vec4 *first = s->velocity + cube_number(at.cell, GPU_TILE_SIDE);
+    real v[DIM], moment[DIM][DIM]; /* moment[a][b]: sum w v_b k_a */
+    UNROLL for (int i = 0; i < 3; i++) {
+        real plane[DIM], last[DIM], mid[DIM];
+        UNROLL for (int j = 0; j < (DIM == 3 ? 3 : 1); j++) {
+            struct gpu_vec4 node[3];
+            UNROLL for (int k = 0; k < 3; k++)
+                node[k] = vec4_load(first + (DIM == 3 ? (i * GPU_TILE_SIDE + j) : i) * GPU_TILE_SIDE + k);
+            UNROLL for (int b = 0; b < DIM; b++) {
+                const real *w = at.weight[DIM - 1];
+                const real before = w[0] * node[0].c[b], after = w[2] * node[2].c[b];
+                const real sum = wide_fma(w[1], node[1].c[b], before + after), slope = after - before;
+                if (DIM == 2) {
+                    plane[b] = sum, last[b] = slope;
+                    continue;
+                }
+                const real wy = at.weight[1][j];
+                plane[b] = j ? wide_fma(wy, sum, plane[b]) : wy * sum;
+                last[b] = j ? wide_fma(wy, slope, last[b]) : wy * slope;
+                if (j == 0)
+                    mid[b] = -(wy * sum);
+                if (j == 2)
+                    mid[b] = wide_fma(wy, sum, mid[b]);
+            }
+        }
+        const real wx = at.weight[0][i];
+        UNROLL for (int b = 0; b < DIM; b++) {
+            v[b] = i ? wide_fma(wx, plane[b], v[b]) : wx * plane[b];
+            moment[DIM - 1][b] = i ? wide_fma(wx, last[b], moment[DIM - 1][b]) : wx * last[b];
+            if (DIM == 3)
+                moment[1][b] = i ? wide_fma(wx, mid[b], moment[1][b]) : wx * mid[b];
+            if (i == 0)
+                moment[0][b] = -(wx * plane[b]);
+            if (i == 2)
+                moment[0][b] = wide_fma(wx, plane[b], moment[0][b]);
+        }
+    }
+    UNROLL for (int b = 0; b < DIM; b++) {
+        it->v[b] = v[b];
+        UNROLL for (int a = 0; a < DIM; a++)
+            it->C.m[b][a] = sweep->affine * wide_fnma(v[b], at.e[a], moment[a][b]);
+    }
+}
+
+/* ---- advance ----------------------------------------------------------------------------------------------------- */
+
+/* Strain, history, position. Returns whether the law has limited the history. */
+INLINE bool advance(const struct gpu_sweep *sweep, struct particle *it)
+{
+    bool clipped = false;
+    if (LAW_KEEPS_J)
+        it->state.J = it->state.J * matrix_det(matrix_add_diagonal(matrix_scale(sweep->dt, it->C), 1));
+    else
+        it->state.F = matrix_advance(sweep->dt, it->C, it->state.F);
+    UNROLL for (int a = 0; a < DIM; a++)
+        it->x[a] = wide_fma(sweep->dt_cells, it->v[a], it->x[a]);
+#if LAW_MAPS
+    clipped = MPM_GLUE(LAW, _return_map)((const struct LAW *)sweep->law, &it->state, sweep->dt, it->C);
+#endif
+    return clipped;
+}
+
+/* ---- measure ----------------------------------------------------------------------------------------------------- */
+
+INLINE void measure_begin(const struct gpu_sweep *sweep, struct sweep_memory *s, const int block[3])
+{
+    for (int k = threadIdx.x % 32; k < GPU_SUMS; k += 32)
+        s->sum[threadIdx.x / 32][k] = 0;
+    for (int k = threadIdx.x % 32; k < GPU_MAXIMA; k += 32)
+        s->most[threadIdx.x / 32][k] = 0;
+    if (threadIdx.x < DIM) {
+        const int a = threadIdx.x;
+        const double first = (double)((block[a] - GPU_MARGIN) * GPU_SIDE);
+        s->lowest[a] = (real)(-first - sweep->allowed);
+        s->highest[a] = (real)((double)sweep->cells[a] - first + sweep->allowed);
+    }
+}
+
+INLINE void measure_sum(struct sweep_memory *s, int which, real a)
+{
+    const real sum = warp_sum(a);
+    if (threadIdx.x % 32 == 0)
+        s->sum[threadIdx.x / 32][which] += (double)sum;
+}
+
+INLINE void measure_most(struct sweep_memory *s, int which, real a)
+{
+    real *most = &s->most[threadIdx.x / 32][which];
+    a = warp_most(a > 0 ? a : 0);
+    if (threadIdx.x % 32 == 0 && a > *most)
+        *most = a;
+}
+
+INLINE bool is_outside(const struct sweep_memory *s, const real x[DIM])
+{
+    bool inside = true;
+    UNROLL for (int a = 0; a < DIM; a++)
+        inside &= s->lowest[a] <= x[a] && x[a] <= s->highest[a];
+    return !inside;
+}
+
+/* Adds the particles of a warp; those of lanes that are not valid have mass 0. Sums are left in shared memory after
+ * every chunk, because registers decide how many CTAs run. */
+INLINE void measure(const struct gpu_sweep *sweep, struct sweep_memory *s, const struct particle *it,
+                    const struct law_evaluation *evaluation, bool valid, bool clipped)
+{
+    const real m = it->mass, *v = it->v, *x = it->x;
+    const real volume_per_mass = valid ? it->volume / m : 0, damping = volume_per_mass * evaluation->damping;
+    const real gradient2 = valid ? matrix_dot(it->C, it->C) : 0;
+    real rate2 = volume_per_mass * evaluation->isolated * sweep->isolated, speed = 0, v2 = v[0] * v[0];
+    if (damping > 0)
+        rate2 = damped_rate2(rate2, damping * sweep->isolated);
+    UNROLL for (int a = 0; a < DIM; a++)
+        speed = wide_max(wide_abs(v[a]), speed);
+    UNROLL for (int a = 1; a < DIM; a++)
+        v2 = wide_fma(v[a], v[a], v2);
+    measure_most(s, GPU_RATE2, rate2);
+    measure_most(s, GPU_WAVE2, volume_per_mass * evaluation->wave);
+    measure_most(s, GPU_SPEED, speed);
+    measure_most(s, GPU_GRADIENT2, gradient2);
+    measure_sum(s, GPU_MASS, m);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        measure_sum(s, GPU_MOMENTUM + a, m * v[a]);
+        measure_sum(s, GPU_MASS_MOMENT + a, m * x[a]);
+    }
+    UNROLL for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        const real turn = sweep->spin * (it->C.m[b][a] - it->C.m[a][b]);
+        measure_sum(s, GPU_ANGULAR_MOMENTUM + c, m * wide_fma(x[a], v[b], wide_fnma(x[b], v[a], turn)));
+    }
+    measure_sum(s, GPU_KINETIC, m * (v2 + sweep->h * sweep->spin * gradient2));
+    measure_sum(s, GPU_ELASTIC, valid ? it->volume * evaluation->energy : 0);
+    const real J = it->state.J;
+    const bool out_of_range = !(sweep->J_low <= J && J <= sweep->J_high);
+    measure_sum(s, GPU_OUTSIDE, valid && is_outside(s, x) ? 1 : 0);
+    measure_sum(s, GPU_OUT_OF_RANGE, valid && out_of_range ? 1 : 0);
+    measure_sum(s, GPU_CLIPPED, valid && clipped ? 1 : 0);
+}
+
+/* The report of the block, in the frame of the domain. */
+INLINE void measure_end(const struct gpu_sweep *sweep, const struct sweep_memory *s, const int block[3])
+{
+    struct gpu_report *report = &sweep->reports[blockIdx.x];
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    double sum[GPU_SUMS], origin[3] = {0, 0, 0};
+    for (int k = 0; k < GPU_SUMS; k++) {
+        sum[k] = 0;
+        for (int w = 0; w < SWEEP_WARPS; w++)
+            sum[k] += s->sum[w][k];
+    }
+    for (int k = 0; k < GPU_MAXIMA; k++) {
+        real most = 0;
+        for (int w = 0; w < SWEEP_WARPS; w++)
+            most = wide_max(s->most[w][k], most);
+        report->most[k] = (double)most;
+    }
+    for (int a = 0; a < DIM; a++)
+        origin[a] = sweep->lower[a] + (double)((block[a] - GPU_MARGIN) * GPU_SIDE) * sweep->dx;
+    for (int c = DIM == 3 ? 0 : 2; c < 3; c++) {
+        const int a = (c + 1) % 3, b = (c + 2) % 3;
+        sum[GPU_ANGULAR_MOMENTUM + c] = origin[a] * sum[GPU_MOMENTUM + b] - origin[b] * sum[GPU_MOMENTUM + a] +
+                                        sweep->dx * sum[GPU_ANGULAR_MOMENTUM + c];
+    }
+    for (int a = 0; a < DIM; a++)
+        sum[GPU_MASS_MOMENT + a] = sum[GPU_MASS] * origin[a] + sweep->dx * sum[GPU_MASS_MOMENT + a];
+    sum[GPU_KINETIC] *= 0.5;
+    for (int k = 0; k < GPU_SUMS; k++)
+        report->sum[k] = sum[k];
+}
+
+/* ---- scatter ----------------------------------------------------------------------------------------------------- */
+
+/* A = m h C^T - 4 dt V/h tau, Q = m v - A e: momentum at the middle node. */
+INLINE void give(const struct gpu_sweep *sweep, const struct particle *it, const matrix *tau, struct gift *gift)
+{
+    const real affine = sweep->h * it->mass, stress = sweep->stress * it->volume;
+    struct stencil at;
+    stencil_prepare(&at, it->x);
+    gift->m = it->mass;
+    UNROLL for (int a = 0; a < 3; a++)
+        gift->cell[a] = at.cell[a];
+    UNROLL for (int b = 0; b < DIM; b++) {
+        real q = it->mass * it->v[b];
+        gift->e[b] = at.e[b];
+        UNROLL for (int a = 0; a < DIM; a++) {
+            gift->A[a][b] = wide_fma(affine, it->C.m[b][a], stress * tau->m[b][a]);
+            q = wide_fnma(gift->A[a][b], at.e[a], q);
+        }
+        gift->Q[b] = q;
+    }
+}
+
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
+
+INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const bool scatters)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int key = sweep->key_of[blockIdx.x], *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    const int end = start[GPU_CELLS];
+    int block[3];
+    block_at(&sweep->blocks, key, block);
+    if (gathers) {
+        read_velocities(sweep, s, key);
+        measure_begin(sweep, s, block);
+    }
+    if (scatters)
+        chunk_begin(&s->chunk);
+    __syncthreads();
+    for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        const bool valid = p < end, warp_has_any = p - (int)threadIdx.x % 32 < end;
+        bool clipped = false;
+        struct particle it = {};
+        struct law_evaluation evaluation = {};
+        struct gift gift = {};
+        if (valid) {
+            particle_load(&it, &sweep->particles, p, !gathers);
+            if (gathers) {
+                gather(sweep, s, &it);
+                clipped = advance(sweep, &it);
+                particle_store(&it, sweep, p, !scatters);
+            }
+            if (!LAW_KEEPS_J)
+                it.state.J = matrix_det(it.state.F);
+            evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+            if (scatters)
+                give(sweep, &it, &evaluation.tau, &gift);
+        }
+        if (gathers && warp_has_any)
+            measure(sweep, s, &it, &evaluation, valid, clipped);
+        if (scatters)
+            chunk_add(&s->chunk, &gift, valid);
+    }
+    if (gathers)
+        measure_end(sweep, s, block);
+    if (scatters)
+        chunk_end(&s->chunk, sweep->tiles + (size_t)blockIdx.x * GPU_TILE);
+}
+
+/* v and C that the last G2P with a P2G has not stored: `particles.x` and `velocity` are those before it. */
+INLINE void synchronize_block(const struct gpu_sweep *sweep)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    const size_t n = sweep->particles.stride;
+    read_velocities(sweep, s, sweep->key_of[blockIdx.x]);
+    __syncthreads();
+    for (int p = start[0] + (int)threadIdx.x; p < start[GPU_CELLS]; p += GPU_SWEEP_THREADS) {
+        struct particle it = {};
+        load_vector(it.x, sweep->particles.x, p, n);
+        gather(sweep, s, &it);
+        store_vector(sweep->particles.v, p, n, it.v);
+        store_matrix(sweep->particles.C, p, n, &it.C);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) p2g(struct gpu_sweep sweep)
+{
+    sweep_block(&sweep, false, true);
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) g2p(struct gpu_sweep sweep)
+{
+    sweep_block(&sweep, true, false);
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) g2p2g(struct gpu_sweep sweep)
+{
+    sweep_block(&sweep, true, true);
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) synchronize(struct gpu_sweep sweep)
+{
+    synchronize_block(&sweep);
+}
