@@ -333,7 +333,7 @@ def flooded_slope(
     gravity : float
         [m/s²], downwards.
     """
-    walls = {"x-": Wall("slip", head=after), "x+": "slip", "y-": "sticky"}
+    walls: dict[str, str | Wall] = {"x-": Wall("slip", head=after), "x+": "slip", "y-": "sticky"}
     scene = Scene((0, 0), (20, 8), gravity=(0, -gravity), walls=walls)
     pore = Pore(0.4, permeability, fluid_bulk_modulus=fluid_bulk_modulus, head=before)
     soil = materials.MohrCoulomb(
