@@ -65,7 +65,7 @@ GROUPS = {
     ),
     "Sand, soil and mud": (
         *("sand-column", "sand-column-3d", "sand-hourglass", "clay-indentation", "mudslide"),
-        *("retaining-wall", "excavation", "quick-clay"),
+        *("retaining-wall", "excavation", "flooded-slope", "quick-clay"),
     ),
     "Elastic solids": (
         "cube",

@@ -27,6 +27,7 @@ SCALE = {
     "drum": 0.5,
     "dzhanibekov": 0.5,
     "excavation": 0.5,
+    "flooded-slope": 0.5,
     "friction-weld": 0.5,
     "gears": 0.5,
     "hammer-blow": 0.5,

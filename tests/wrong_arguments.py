@@ -242,7 +242,15 @@ TARGETS = {
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"},
              {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)],
               "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
-              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)]}),
+              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
+              "head": [v for v in NUMBER if v is not None], "pore_pressure": [v for v in NUMBER if v is not None]}),
+    "Pore": (lambda c, **k: mpm.Pore(**k), {"porosity": 0.4, "permeability": 1e-12},
+             {"porosity": [*POSITIVE, 1], "permeability": NOT_NEGATIVE, "fluid_bulk_modulus": POSITIVE,
+              "fluid_density": POSITIVE, "viscosity": POSITIVE, "biot": [*POSITIVE, 0.3, 1.1],
+              "grain_bulk_modulus": [v for v in POSITIVE if v is not None], "pressure": NUMBER,
+              "head": [v for v in NUMBER if v is not None], "surface": NAME}),
+    "Pore.consolidation": (lambda c, **k: mpm.Pore(0.4, 1e-12).consolidation(**k), {"modulus": 1.0},
+                           {"modulus": POSITIVE}),
     "Wall with a temperature": (lambda c, **k: mpm.Wall(**k), {"contact": "slip", "temperature": 300.0}, {"flux": [1]}),
     "Thermal": (lambda c, **k: mpm.Thermal(**k), {"conductivity": 1.0, "specific_heat": 1.0},
                 {"conductivity": NOT_NEGATIVE, "specific_heat": POSITIVE, "temperature": POSITIVE,
@@ -522,6 +530,10 @@ TARGETS = {
     "gallery.excavation": (lambda c, **k: G.excavation(**k), {},
                            {**GALLERY, "friction_angle_deg": [*POSITIVE, 90, 91], "cohesion": NOT_NEGATIVE,
                             "depth": [*POSITIVE, 5.1], "gravity": NUMBER}),
+    "gallery.flooded_slope": (lambda c, **k: G.flooded_slope(**k), {},
+                              {**GALLERY, "friction_angle_deg": [*NOT_NEGATIVE, 90, 91], "cohesion": NOT_NEGATIVE,
+                               "permeability": NOT_NEGATIVE, "fluid_bulk_modulus": POSITIVE, "before": NUMBER,
+                               "after": NUMBER, "gravity": NUMBER}),
     "gallery.quick_clay": (lambda c, **k: G.quick_clay(**k), {},
                            {**GALLERY, "strength": POSITIVE, "strength_per_depth": NOT_NEGATIVE,
                             "sensitivity": [*POSITIVE, 1.0], "gravity": NUMBER}),
@@ -806,6 +818,8 @@ TARGETS = {
 }
 for _, _, wrong in (TARGETS[name] for name in TARGETS if "thermal" in getattr(getattr(M, name, 0), "__slots__", ())):
     wrong["thermal"] = [1.0, "steel", {}, (1.0, 1.0)]
+for _, _, wrong in (TARGETS[name] for name in TARGETS if "pore" in getattr(getattr(M, name, 0), "__slots__", ())):
+    wrong["pore"] = [1.0, "water", {}, (1.0, 1.0)]
 FLOWS = {
     "JohnsonCook": M.JohnsonCook(**JOHNSON_COOK),
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),

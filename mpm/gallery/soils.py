@@ -333,6 +333,8 @@ def flooded_slope(
     gravity : float
         [m/s²], downwards.
     """
+    before = _check.number("before", before, unit="m")
+    after = _check.number("after", after, unit="m")
     walls: dict[str, str | Wall] = {"x-": Wall("slip", head=after), "x+": "slip", "y-": "sticky"}
     scene = Scene((0, 0), (20, 8), gravity=(0, -gravity), walls=walls)
     pore = Pore(0.4, permeability, fluid_bulk_modulus=fluid_bulk_modulus, head=before)
