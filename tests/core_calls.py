@@ -358,9 +358,26 @@ def methods_of(name: str) -> dict[str, tuple[Kind, ...]]:
         "snapshot_rows": (text("x"), whole(0, 1, 2**62), whole(N, N + 1, 2**62)),
         **{
             word: ()
-            for word in ("stable_dt", "totals", "fields", "history_names", "health", "seconds", "memory")
+            for word in (
+                "stable_dt",
+                "totals",
+                "fields",
+                "history_names",
+                "health",
+                "seconds",
+                "memory",
+                "written",
+            )
         },
     }
+
+
+class Alone:
+    """A team of one process, which has nobody to tell."""
+
+    def exchange(self, messages: Any) -> None: ...
+    def reduce(self, sums: Any, most: Any) -> None: ...
+    def answer(self) -> None: ...
 
 
 GRADIENT = np.tile(np.eye(2), (N, 1, 1))
@@ -374,6 +391,8 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         ),
         "grid": (),
         "rigid_forces": (),
+        "join_team": (Kind(Alone(), ()), whole(1), whole(0)),
+        "leave_team": (),
         "set_contact": (text("separate"), number(0.5), number(0.0)),
         "name_joint": (whole(0, 1, 2**31), text("joint:a")),
         "set_form": FORM,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from mpm import materials, shapes
+from mpm.base import _check
 from mpm.gallery.entry import listed
 from mpm.materials.thermal import Melting, Thermal
 from mpm.scene.contacts import Contact
@@ -157,10 +158,13 @@ def friction_weld(
     conductivity : float
         [W/(m K)].
     amplitude, frequency : float
-        Of the swinging [m], [1/s].
+        Of the swinging [m], >= 0 and <= 0.1; [1/s], >= 0.
     pressing : float
-        Velocity of the upper end downwards [m/s].
+        Velocity of the upper end downwards [m/s], >= 0.
     """
+    swing = _check.number("amplitude", amplitude, low=0, high=0.1, unit="m")
+    omega = 2 * math.pi * _check.number("frequency", frequency, low=0, unit="1/s")
+    speed = _check.number("pressing", pressing, low=0, unit="m/s")
     contact = Contact("separate", friction=friction)
     scene = Scene((0, 0), (1, 0.75), walls={"y-": "sticky"}, contact=contact)
     thermal = Thermal(
@@ -173,11 +177,10 @@ def friction_weld(
     metal = materials.VonMises(E=E, nu=0.3, density=density, yield_stress=yield_stress, thermal=thermal)
     scene.add(shapes.Box((0.375, 0), (0.625, 0.25)), metal, name="lower")
     upper = scene.add(shapes.Box((0.375, 0.25), (0.625, 0.5)), metal, name="upper")
-    omega = 2 * math.pi * frequency
     scene.hold(
         upper,
         shapes.Box((0, 0.4375), (1, 1)),
-        velocity=lambda t: (amplitude * omega * math.cos(omega * t), -pressing),
+        velocity=lambda t: (swing * omega * math.cos(omega * t), -speed),
         name="chuck",
     )
     return scene

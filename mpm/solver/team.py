@@ -43,9 +43,12 @@ class Team:
     __slots__ = ("_answer", "_mpi", "_own", "comm", "messages", "process", "processes", "reductions", "sent")
 
     def __init__(self, comm: Any) -> None:
+        wrong = _check.wrong_type("comm", comm, "an mpi4py communicator, such as MPI.COMM_WORLD")
+        if not hasattr(comm, "Get_rank"):
+            raise wrong
         self._mpi = _check.extra("mpi4py.MPI", "comm needs mpi4py", "mpi", "mpi4py")
         if not isinstance(comm, self._mpi.Intracomm) or comm == self._mpi.COMM_NULL:
-            raise _check.wrong_type("comm", comm, "an mpi4py communicator, such as MPI.COMM_WORLD")
+            raise wrong
         self.comm = comm
         self.process: int = comm.rank
         self.processes: int = comm.size
