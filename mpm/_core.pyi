@@ -423,7 +423,7 @@ class Core:
         lists of d floats (angular_momentum: 1 or 3); dissipation: plastic, viscous, heat, or None where a simulation
         does not keep them."""
     def written(self) -> list[str]:
-        """Names of the fields whose views may have been written since the last run."""
+        """Names of the fields whose views may have been written since the last call."""
     def history_names(self) -> list[tuple[str, int]]:
         """(name, columns)."""
     def history_array(self, index: int) -> bytes:

@@ -5,6 +5,7 @@ Every scene returns a text that must be the same in all processes, for any numbe
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import signal
@@ -146,7 +147,7 @@ def interrupted(comm: Any, folder: Path) -> str:
             time.sleep(0.3)
             os.kill(os.getppid(), signal.SIGINT)
             os._exit(0)
-        told = raised(comm, lambda: sim.run(100))
+        told = raised(comm, lambda: sim.run(5000))
         steps = comm.allgather(sim.steps)
         assert len(set(steps)) == 1 and steps[0] > 1 and told.startswith("KeyboardInterrupt"), (steps, told)
         assert len(set(comm.allgather(digest(sim)))) == 1
@@ -163,8 +164,51 @@ def differing(comm: Any, folder: Path) -> str:
         told.append(raised(comm, lambda: sim.step(1)).partition(".")[0])
         other = walled("separate", cells=24, comm=comm, rng=comm.rank, sampling="random")
         told.append(raised(comm, lambda: other.step(1)).partition(".")[0])
+        sim = walled("separate", cells=24, comm=comm)
+        sim.step(1)
+        if comm.rank == 1:
+            sim.particles.v[0] += 1
+            sim.totals()  # reads it in
+        told.append(raised(comm, lambda: sim.step(1)).partition(".")[0])
         assert all("differs from that of rank 0" in one for one in told), told
     return "noticed"
+
+
+def apart(comm: Any, folder: Path) -> str:
+    """Processes that make other calls are told so, and do not wait for ever; some calls need no others."""
+    sim = walled("separate", cells=24, comm=comm)
+    sim.step(1)
+    if comm is None or comm.size == 1:
+        return "told"
+    first = comm.rank == 0
+    for call in (
+        lambda: sim.step(3 + comm.rank),
+        lambda: sim.run(0.01 if first else 0.02),
+        lambda: sim.run(0.01, **{"callback": print, "every": 2} if first else {}),
+        lambda: sim.run(0.01, callback=lambda sim: first and sim.step(1), every=2),
+        lambda: sim.save(folder / "apart.mpm") if first else sim.step(1),
+    ):
+        told = comm.allgather(raised(comm, call))
+        assert all("must make the same calls" in one for one in told), told
+    if first:
+        copy.copy(sim).totals()
+    sim.run(0.02, progress=first)
+    return "told"
+
+
+def interrupted_while_waiting(comm: Any, folder: Path) -> str:
+    """The same while a process waits for the callback of another."""
+    sim = walled("separate", cells=24, comm=comm)
+    sim.step(1)
+    if comm is not None and comm.size > 1:
+        if comm.rank == 0 and os.fork() == 0:
+            time.sleep(0.5)
+            os.kill(os.getppid(), signal.SIGINT)
+            os._exit(0)
+        told = raised(comm, lambda: sim.run(9, callback=lambda sim: comm.rank and time.sleep(0.3), every=1))
+        assert told.startswith("KeyboardInterrupt"), told
+        assert len(set(comm.allgather(digest(sim)))) == 1
+    return "whole"
 
 
 def unsupported(comm: Any, folder: Path) -> str:
@@ -194,7 +238,9 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         deleted,
         errors,
         interrupted,
+        interrupted_while_waiting,
         differing,
+        apart,
         unsupported,
     )
 }

@@ -421,7 +421,7 @@ static PyObject *totals(PyObject *self, PyObject *unused)
                          "heat", heat);
 }
 
-/* The names of the fields whose views users may have written since the last run. */
+/* The names of the fields whose views users may have written since the last call, also if they were read in since. */
 static PyObject *written(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -429,9 +429,13 @@ static PyObject *written(PyObject *self, PyObject *unused)
     const mpm_python_core *core = list ? mpm_python_core_enter(self) : NULL;
     if (!core)
         Py_CLEAR(list);
-    for (int f = 0; list && f < core->store->fields.count; f++)
-        if (mpm_view_may_be_written(core->store->views[f]))
-            mpm_python_append(&list, PyUnicode_FromString(core->store->fields.row[f].name));
+    for (int f = 0; list && f < core->store->fields.count; f++) {
+        mpm_view *view = core->store->views[f];
+        if (!mpm_view_may_be_written(view) && !(view && view->read_in))
+            continue;
+        view->read_in = false;
+        mpm_python_append(&list, PyUnicode_FromString(core->store->fields.row[f].name));
+    }
     return list;
 }
 
@@ -639,7 +643,7 @@ static PyMethodDef methods[] = {
     {"stable_dt", stable_dt, METH_NOARGS, "(bound [s], limit, row or -1)"},
     {"totals", totals, METH_NOARGS, "Conserved quantities of the present state."},
     {"field", field, METH_O, "field(name) -> Field"},
-    {"written", written, METH_NOARGS, "Names of the fields whose views may have been written since the last run."},
+    {"written", written, METH_NOARGS, "Names of the fields whose views may have been written since the last call."},
     {"fields", fields, METH_NOARGS, "The table of fields, a dict per row."},
     {"add_field", add_field, METH_VARARGS, "add_field(name, unit, rank, initial): a field that no step changes"},
     {"history_names", history_names, METH_NOARGS, "[(name, columns)]"},

@@ -302,8 +302,10 @@ mpm_status mpm_store_read_in(mpm_store *store)
     if (status)
         return status;
     for (int field = 0; field < store->fields.count; field++)
-        if (store->views[field])
+        if (store->views[field]) {
+            store->views[field]->read_in |= mpm_view_may_be_written(store->views[field]);
             store->views[field]->touched = false;
+        }
     mpm_store_refresh(store);
     return MPM_OK;
 }

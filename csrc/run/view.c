@@ -11,7 +11,7 @@ mpm_view *mpm_view_new(const mpm_allocator *allocator, ptrdiff_t rows, int compo
         mpm_memory_free(allocator, view);
         return NULL;
     }
-    *view = (mpm_view){*allocator, 1, rows, components, element, integer, read_only, true, false, 0, data};
+    *view = (mpm_view){*allocator, 1, rows, components, element, integer, read_only, true, false, false, 0, data};
     return view;
 }
 

@@ -20,6 +20,7 @@ typedef struct mpm_view {
     bool read_only;
     bool stale;   /* the resident state is newer */
     bool touched; /* an array was handed out since the last run, so the view may have been written */
+    bool read_in; /* it may have been written when it was last read in; cleared by who compares processes */
     ptrdiff_t exports; /* live arrays */
     void *data;
 } mpm_view;

@@ -297,7 +297,7 @@ class Solver(SolverBase, abstract=True):
             writes = self._team is None or self._team.process == 0
             return Recording(self, path, fps=fps, fields=fields, compression=compression, writes=writes)
 
-        recording = begin() if self._team is None else self._team.together(begin)
+        recording = begin() if self._team is None else self._team.together("record", begin)
         self._recordings.append(recording)
         return recording
 
@@ -340,7 +340,7 @@ class Solver(SolverBase, abstract=True):
         if self._team is None:
             checkpoint.save(self, path)
         else:
-            self._team.on_first(lambda: checkpoint.save(self, path))
+            self._team.on_first("save", lambda: checkpoint.save(self, path))
 
     def __copy__(self) -> Self:
         """A deep copy: two simulations share no state."""

@@ -136,7 +136,9 @@ class Run(_check.Strict):
         most = None if max_steps is None else _check.integer("max_steps", max_steps, low=1, high=STEPS_MAX)
         calls = _calls(callback, every)
         pace = progresses.Pace(self._core, end) if _check.flag("progress", progress) else None
-        try:
+
+        def advance() -> None:
+            nonlocal most
             with runlog.logged(self._core, end):
                 if most is None and calls is None:
                     self._foresee(end, end)
@@ -147,6 +149,12 @@ class Run(_check.Strict):
                     self._advance_and_call(*calls, end, most, pace)
                 if self._core.time < end:
                     raise StepLimitError(progresses.beyond(self._core, end, self._limit))
+
+        try:
+            if self._team is None:
+                advance()
+            else:
+                self._team.undisturbed(advance)
         finally:
             if pace is not None:
                 pace.close()
@@ -172,7 +180,7 @@ class Run(_check.Strict):
                 reached = int((core.time - start) / every * (1 + 1e-12))
                 due, turn = reached > turn, max(turn, reached)
             if due and self._team is not None:
-                self._team.together(lambda: call(self))
+                self._team.together("a callback", lambda: call(self))
             elif due:
                 call(self)
 
@@ -201,7 +209,11 @@ class Run(_check.Strict):
         if pace is None and not self._in_pieces() and self._team is None:
             self._advance_to(steps, end, pause)
             return
-        last = core.steps + steps
+        last, pacer = core.steps + steps, 0
+
+        def check() -> None:
+            nonlocal pacer
+            pacer = self._compare((last, end, pause), pace is not None)
 
         def pieces() -> None:
             self._emit()
@@ -209,8 +221,7 @@ class Run(_check.Strict):
             while True:
                 until = min((recording._due for recording in self._recordings), default=pause)
                 until = min(until, self._next_change())
-                if pace is not None:
-                    until = min(until, self._said_by_first(pace.pause()))
+                until = min(until, self._break(pace, pacer))
                 before = core.time
                 try:  # also an interrupt ends the run at a whole step, where a drain and a frame may be due
                     try:
@@ -228,23 +239,35 @@ class Run(_check.Strict):
         if self._team is None:
             core.hold(pieces)
         else:
-            self._team.run(core.hold, self._compare, pieces)
+            self._team.run(core.hold, check, pieces)
 
     # ---- several processes -------------------------------------------------------------------------------
 
-    def _compare(self) -> None:
-        """Raise unless the processes of the team have done the same since the last run."""
+    def _compare(self, aims: tuple[float, ...], paced: bool) -> int:
+        """Raise unless the processes of the team have done the same since the last run, and run to the same aims.
+
+        Returns the first process that is paced, or -1.
+        """
         team, core = cast("Team", self._team), cast("Any", self._core)
-        told = team.told(lambda: (core.time, core.steps, self._signature(), self._agreed, core.written()))
+        frames = [recording._due for recording in self._recordings]
+        both = team.told(
+            lambda: (
+                (core.time, core.steps, self._signature(), self._agreed, core.written()),
+                (aims, frames),
+                paced,
+            )
+        )
+        told = [one for one, *_ in both]
         written = sorted({name for *_, names in told for name in names})
         if any(one[:4] != told[0][:4] or one[2] != one[3] for one in told):
             team.compare(self._state_digest)  # something was added, deleted or set, or this is the first run
         elif written:
             team.compare(lambda: [self._field_digest(name) for name in written])
-        team.together(
-            core.totals
-        )  # reads in and measures now, where one process may have looked and others not
+        team.compare_calls([call for _, call, _ in both])
+        # This reads in and measures now, where one process may have looked and others not.
+        team.told(core.totals)
         self._agreed = self._signature()
+        return next((process for process, (*_, paced) in enumerate(both) if paced), -1)
 
     def _signature(self) -> tuple[int, ...]:
         """What changes with what is simulated."""
@@ -258,9 +281,10 @@ class Run(_check.Strict):
         """A hash of a field as it is now."""
         raise NotImplementedError
 
-    def _said_by_first(self, number: float) -> float:
-        """The number that the first process has found: a clock tells each another time."""
-        return number if self._team is None else self._team.of_first(number)
+    def _break(self, pace: progresses.Pace | None, pacer: int) -> float:
+        """When the bar is shown next; that of one process, as a clock tells each another time."""
+        time = math.inf if pace is None else pace.pause()
+        return time if self._team is None or pacer < 0 else self._team.number_of(pacer, time)
 
     def _with_team(self, action: Callable[[], None]) -> None:
         """A run of the core, with the other processes."""
@@ -292,7 +316,7 @@ class Run(_check.Strict):
                 interrupts.undisturbed(functools.partial(recording._look, self))
 
         if due and self._team is not None:
-            self._team.together(look)
+            self._team.together("a frame of a recording", look)
         else:
             look()
 
@@ -328,7 +352,9 @@ class Run(_check.Strict):
         while self._core.steps < last and self._core.time < min(end, pause):
             if self._rows() != rows:
                 rows, forcing = self._rows(), self._forcing()
-            body_force, *loads = forcing() if self._team is None else self._team.together(forcing)
+            body_force, *loads = (
+                forcing() if self._team is None else self._team.together("a body force or load", forcing)
+            )
             if self._rows() != rows:
                 raise ValueError(
                     "body_force(x, t) or a load has added or deleted particles: its answer is for others"

@@ -139,7 +139,7 @@ class SolverBase(Run, Collides):
             self._refuse_with_team(material)
         self._team = team
         if self._threads is None and self._most_threads == config.available_processors():
-            self._most_threads = team.threads()
+            self._most_threads = team.threads
 
     def _refuse_with_team(self, material: Material) -> None:
         """Raise for a material that processes cannot compute together."""

@@ -12,6 +12,7 @@ from mpm.base import _check, interrupts
 
 PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
 NAMED = 8  # processes in an error
+BEGINNING = "the beginning of a run"
 Action: TypeAlias = Callable[[], None]
 T = TypeVar("T")
 K = TypeVar("K")
@@ -28,6 +29,10 @@ class Joining(Protocol):
         """Let later runs sweep all tasks."""
 
 
+class Apart(RuntimeError):
+    """Processes make different calls. All raise it at the same one, and nobody tells the others."""
+
+
 class Team:
     """The processes of a communicator, as one of them sees them.
 
@@ -40,7 +45,18 @@ class Team:
         Messages go through a duplicate, of which a communicator has one.
     """
 
-    __slots__ = ("_answer", "_mpi", "_own", "comm", "messages", "process", "processes", "reductions", "sent")
+    __slots__ = (
+        "_answer",
+        "_mpi",
+        "_own",
+        "comm",
+        "messages",
+        "process",
+        "processes",
+        "reductions",
+        "sent",
+        "threads",
+    )
 
     def __init__(self, comm: Any) -> None:
         wrong = _check.wrong_type("comm", comm, "an mpi4py communicator, such as MPI.COMM_WORLD")
@@ -54,6 +70,7 @@ class Team:
         self.processes: int = comm.size
         self._own = _duplicate(self._mpi, comm)
         self._answer: Action = _nothing
+        self.threads = self._share_of_processors()  # here, as a copy of a simulation asks no other process
         self.sent = self.messages = self.reductions = 0
 
     # ---- what the core calls -----------------------------------------------------------------------------
@@ -96,41 +113,63 @@ class Team:
             check()
             run()
 
-        def answered(answer: Action) -> None:
-            before, self._answer = self._answer, answer
-            try:
-                hold(both)
-            finally:
-                self._answer = before
-
         error: BaseException | None = None
         try:
-            interrupts.answered(answered)
+            self.undisturbed(lambda: hold(both))
+        except Apart:
+            raise
         except BaseException as raised:
             error = raised
         if not entered:  # the others are in `check`
             with contextlib.suppress(BaseException):
-                self._meet(error)
-        self._meet(error)
+                self._meet(BEGINNING, error)
+        self._meet("the end of a run", error)
+
+    def undisturbed(self, action: Action) -> None:
+        """Call `action`; handlers of signals are called when `answer` is, or after it.
+
+        An exception of theirs between two meetings would leave the other processes waiting.
+        """
+
+        def answered(answer: Action) -> None:
+            before = self._answer
+
+            def all_of_them() -> None:
+                answer()  # those of an outer call note the signal
+                before()
+
+            self._answer = all_of_them
+            try:
+                action()
+            finally:
+                self._answer = before
+
+        interrupts.answered(answered)
 
     def told(self, find: Callable[[], K]) -> list[K]:
-        """What `find` returns in every process; what one of them raises, all raise."""
+        """What `find` returns in every process at the beginning of a run; what one of them raises, all raise."""
         error: BaseException | None = None
         found: K | None = None
         try:
             found = find()
         except BaseException as raised:
             error = raised
-        return cast("list[K]", self._meet(error, found))
+        return cast("list[K]", self._meet(BEGINNING, error, found))
 
     def compare(self, find: Callable[[], object]) -> None:
         """Raise a RuntimeError unless all processes find the same."""
-        told = self.told(find)
-        if others := [process for process, one in enumerate(told) if one != told[0]]:
-            listed = ", ".join(map(str, others[:NAMED])) + ", …" * (len(others) > NAMED)
+        if others := _unlike(self.told(find)):
             raise RuntimeError(
-                f"comm: the simulation of the MPI processes of rank {listed} differs from that of rank 0. All of them "
+                f"comm: the simulation of the MPI processes of rank {others} differs from that of rank 0. All of them "
                 "must make the same one, and add, delete, write and set the same between runs"
+            )
+
+    def compare_calls(self, told: list[object]) -> None:
+        """Raise a RuntimeError unless what all processes have told of a call is the same."""
+        if others := _unlike(told):
+            raise RuntimeError(
+                f"comm: the MPI processes of rank {others} run to another time, step, callback or frame than that of "
+                "rank 0. All of them must make the same calls with the same arguments"
             )
 
     def joined(self, core: Joining, action: Action) -> None:
@@ -141,38 +180,46 @@ class Team:
         finally:
             core.leave_team()
 
-    def together(self, action: Callable[[], T]) -> T:
-        """What `action` returns; what one process raises, all raise."""
+    def together(self, name: str, action: Callable[[], T]) -> T:
+        """What `action` returns; what one process raises, all raise. Its name is the same in all of them."""
         found: list[T] = []
         error: BaseException | None = None
         try:
             self._answer()
             found.append(action())
+        except Apart:
+            raise
         except BaseException as raised:
             error = raised
-        self._meet(error)
+        self._meet(name, error)
         return found[0]
 
-    def on_first(self, action: Action) -> None:
+    def on_first(self, name: str, action: Action) -> None:
         """Call `action` in process 0 alone, for files; all wait for it, and raise what it raises."""
-        self.together(action if self.process == 0 else _nothing)
+        self.together(name, action if self.process == 0 else _nothing)
 
-    def of_first(self, number: float) -> float:
-        """The number of process 0."""
-        return float(interrupts.undisturbed(lambda: self._own.bcast(number)))
+    def number_of(self, process: int, number: float) -> float:
+        """The number that a process has."""
+        return float(interrupts.undisturbed(lambda: self._own.bcast(number, process)))
 
-    def _meet(self, error: BaseException | None, key: object = None) -> list[object]:
+    def _meet(self, name: str, error: BaseException | None, key: object = None) -> list[object]:
         """The keys of all processes, unless one has an error: then each raises its own one, or that of the first."""
-        told = interrupts.undisturbed(lambda: self._own.allgather((_portable(error), key)))
-        failed = [process for process, (one, _) in enumerate(told) if one is not None]
+        told = interrupts.undisturbed(lambda: self._own.allgather((name, _portable(error), key)))
+        for process, (other, *_) in enumerate(told):
+            if other != told[0][0]:
+                raise Apart(
+                    f"comm: the MPI process of rank 0 has come to {told[0][0]}, and that of rank {process} to {other}. "
+                    "All of them must make the same calls with the same arguments"
+                ) from error
+        failed = [process for process, (_, one, _) in enumerate(told) if one is not None]
         if failed and error is None:
-            error = told[failed[0]][0]
+            error = told[failed[0]][1]
             error.add_note(f"It comes from the MPI process of rank {failed[0]}.")
         if error is not None:
             raise error
-        return [key for _, key in told]
+        return [key for *_, key in told]
 
-    def threads(self) -> int:
+    def _share_of_processors(self) -> int:
         """The processors of this machine, shared out among the processes on it."""
         here = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         try:
@@ -184,6 +231,12 @@ class Team:
 
 def _nothing() -> None:
     pass
+
+
+def _unlike(told: list[object]) -> str:
+    """The processes that have told something else than the first; empty if there is none."""
+    others = [process for process, one in enumerate(told) if one != told[0]]
+    return ", ".join(map(str, others[:NAMED])) + ", …" * (len(others) > NAMED)
 
 
 def _processors() -> frozenset[int]:
