@@ -283,3 +283,11 @@ def test_what_a_file_cannot_keep_is_refused():
 def test_scenes_of_the_gallery_come_back(name):
     scene = mpm.gallery.get(name).scene()
     assert repr(again(scene)) == repr(scene)
+
+
+def test_walls_keep_only_what_they_have():
+    """So that scenes without heat and pore water have the files of versions that knew neither."""
+    walls = {"x-": mpm.Wall("slip", head=1.0), "y-": mpm.Wall("slip", temperature=300.0)}
+    tree = description.Writer().scene(mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls=walls))["walls"]
+    always = {"contact", "friction", "restitution", "speeds"}
+    assert [set(tree[face]) - always for face in ("x-", "x+", "y-")] == [{"head"}, set(), {"temperature"}]

@@ -1,6 +1,7 @@
 """Pore water: consolidation, seepage, undrained strain, the balance of water, bits, bounds and refusals."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -229,6 +230,8 @@ def test_what_has_no_pore_water_refuses_it():
     other.add(Box((0, 0.5), (1, 0.6)), soil(mpm.Pore(0.5, 1e-9, surface="drained")))
     with pytest.raises(ValueError, match="surface = 'drained'"):
         mpm.Simulation(other, dx=1 / 8)
+    with pytest.raises(ValueError, match=r"head = 0\.5: there is no gravity"):
+        mpm.Simulation(scene_of(soil(mpm.Pore(0.5, 1e-9, head=0.5)), gravity=(0, 0)), dx=1 / 8)
     dry = mpm.Simulation(scene_of(soil(None)), dx=1 / 8)
     with pytest.raises(ValueError, match="began without pore water"):
         dry.add(Box((0, 0.5), (1, 0.6)), soil())
@@ -247,6 +250,23 @@ def test_what_has_no_pore_water_refuses_it():
 def test_walls_that_have_no_meaning_are_refused(walls, gravity, match):
     with pytest.raises(ValueError, match=match):
         mpm.Simulation(scene_of(soil(), walls, gravity), dx=1 / 8)
+
+
+def test_a_gravity_that_walls_cannot_have_is_refused_later_too():
+    for walls, gravity in (
+        ({"y-": mpm.Wall("slip", pore_pressure=1.0)}, (1, -10)),
+        ({"y-": mpm.Wall("slip", head=1.0)}, (0, 0)),
+        ({"x": "periodic"}, (1, -10)),
+    ):
+        sim = mpm.Simulation(scene_of(soil(), walls), dx=1 / 8)
+        with pytest.raises(ValueError, match="gravity"):
+            sim.set("gravity", gravity)
+        assert sim.scene.gravity.tolist() == [0, -10] and not sim.changes
+    sim = mpm.Simulation(scene_of(soil(mpm.Pore(0.5, 1e-9, head=0.5))), dx=1 / 8)
+    sim.set("gravity", (0, 0))  # the head was that of the beginning
+    assert pickle.loads(pickle.dumps(sim)) == sim
+    with pytest.raises(ValueError, match="there is no gravity"):
+        sim.add(Box((0, 0.5), (1, 0.6)), soil(mpm.Pore(0.5, 1e-9, head=0.7)))
 
 
 def test_wrong_arguments_name_what_is_allowed():

@@ -237,9 +237,10 @@ class Writer:
             given.pop("pore", None)
         if isinstance(thing, (Wall, Collider)):
             given = {name: value for name, value in given.items() if name not in HEAT or value}
+        if isinstance(thing, Wall):
+            given = {name: value for name, value in given.items() if name not in WATER or value is not None}
         if isinstance(thing, Collider) and thing.speeds is None:
             del given["speeds"]
-            given = {name: value for name, value in given.items() if name not in WATER or value is not None}
         return {name: self.part(value) for name, value in given.items()}
 
     def part(self, part: Any) -> Any:

@@ -463,6 +463,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
         heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)
         pores.refuse_material(sampled.body.material, sampled.body.name, self._scene)
+        pores.refuse_head(sampled.body.material, sampled.body.name, self._scene)
         material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
@@ -536,6 +537,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
+        pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
         for piece in planned.pieces(self._scene, self._numerics):
@@ -593,6 +595,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         if chosen.integrator == "explicit" and not numerics.has_fluid(self._scene._filling):
             if numerics.has_fluid(self._materials):
                 self._numerics = replace(chosen, density_correction=numerics.DENSITY_CORRECTION)
+
+    def _admit_gravity(self, scene: _scene.Scene) -> None:
+        pores.refuse_walls(scene)
 
     def _admit_material(self, material: Material) -> None:
         super()._admit_material(material)

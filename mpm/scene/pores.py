@@ -14,6 +14,7 @@ from mpm.scene.walls import Wall
 
 __all__ = [
     "refuse_beside_heat",
+    "refuse_head",
     "refuse_material",
     "refuse_pore",
     "refuse_walls",
@@ -55,6 +56,15 @@ def refuse_material(material: Material, name: str, scene: Scene) -> None:
             raise ValueError(
                 f"material of {name!r}: pore: {what} = {mine!r}: that of {first[0]!r} is {other!r}; must be the same"
             )
+
+
+def refuse_head(material: Material, name: str, scene: Scene) -> None:
+    """Raise ValueError for a body (`name`) that begins with a head, if there is no gravity now."""
+    pore = material.pore
+    if pore is not None and pore.head is not None and not np.any(scene.gravity):
+        raise ValueError(
+            f"material of {name!r}: pore: head = {pore.head:g}: there is no gravity; give it a pressure="
+        )
 
 
 def refuse_beside_heat(scene: Scene) -> None:

@@ -108,6 +108,7 @@ def _gravity(sim: Any) -> Iterator[tuple[str, Parameter]]:
     def change(value: object) -> None:
         made = _changed(sim)
         made._gravity = _check.frozen(_check.array("gravity", value, (d,)))
+        sim._admit_gravity(made)
         sim._core.set_gravity([*made._gravity.tolist(), 0.0][:3])
         sim._scene = made
 

@@ -623,6 +623,9 @@ class SolverBase(Run, Collides):
         """Raise for parameters that it cannot have."""
         refuse_other_waves(self._scene, material)
 
+    def _admit_gravity(self, scene: Scene) -> None:
+        """Raise for a gravity that walls of the scene cannot have."""
+
     def _of_core(self, material: Material) -> Material:
         """A material as the core gets it."""
         return material
