@@ -93,3 +93,21 @@ def test_what_has_no_factor():
     scene.add(Box((0, 0), (1, 0.5)), clay)
     with pytest.raises(ValueError, match="would not reduce a strength that follows the temperature"):
         mpm.factor_of_safety(mpm.Simulation(scene, dx=1 / 8))
+
+
+def test_what_comes_and_goes_is_no_movement_of_the_ground():
+    def ground(add):
+        scene = mpm.Scene((0, 0), (4, 2), gravity=(0, -G), walls="slip")
+        soil = mpm.materials.MohrCoulomb(E=2e6, nu=0.3, density=2000, cohesion=1e3, friction_angle_deg=30)
+        scene.add(Box((0, 0), (4, 1)), soil, name="ground")
+        add(scene, soil)
+        return mpm.Simulation(scene, dx=0.5)
+
+    pit = Box((3, 0.5), (4, 2))
+    with pytest.raises(ValueError, match=r"drain 'pit' acts at 0\.1 s"):
+        mpm.factor_of_safety(ground(lambda scene, _: scene.add_drain(pit, start=0.1, name="pit")))
+    with pytest.raises(ValueError, match="has emitters"):
+        mpm.factor_of_safety(ground(lambda scene, soil: scene.add_emitter(pit, soil, velocity=(0, -1))))
+    with pytest.raises(ValueError, match=r"between = \(0\.1, 0\.11\)"):  # it has been dug
+        dug = ground(lambda scene, _: scene.add_drain(pit, name="pit"))
+        mpm.factor_of_safety(dug, between=(0.1, 0.11), duration=0.01)

@@ -75,7 +75,8 @@ def factor_of_safety(
     dilation. Each trial continues from the trial with the largest stable factor, at a lower strength. The ground fails
     if its movement in the second half of a trial is more than a tenth of that in the first half, or if its movement in
     the first half is more than 3 % of its size (except in the first trial). Bisection of the interval finds the limit.
-    Geometry and stresses are the results of the trials before.
+    Geometry and stresses are the results of the trials before. Movements by consolidation count as well: let ground
+    with pore water (`mpm.Pore`) consolidate first, or give it the permeability 0.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ def factor_of_safety(
     ------
     TypeError, ValueError
         An argument has the wrong type or range; no material has a strength that can be reduced; the ground fails at the
-        first factor, or is stable at the second; a strength follows a table of plastic strain, or the temperature.
+        first factor, or is stable at the second; the scene has emitters, or drains that act later; a strength follows a
+        table of plastic strain, or the temperature.
 
     References
     ----------
@@ -120,6 +122,16 @@ def factor_of_safety(
     sim = start()
     if not _is_simulation(sim):
         raise _check.wrong_type("what build() returned", sim, "an mpm.Simulation")
+    if sim.scene.emitters:
+        raise ValueError(
+            "build(): has emitters, whose fillings are no movement of the ground; must have none"
+        )
+    for drain in sim.scene.drains:
+        if math.isfinite(turn := drain.next_turn(sim.time)):
+            raise ValueError(
+                f"build(): drain {drain.name!r} acts at {turn:g} s, within the trials, which would count as failure; "
+                "run until after its last turn, or leave it out"
+            )
     for material in sim.materials:
         if isinstance(getattr(material, "hardening", None), Strength):
             raise ValueError(
