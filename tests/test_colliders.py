@@ -491,7 +491,7 @@ def test_colliders_have_names_and_tell_what_they_are():
     assert "collider2: Ball(center=(0.5, 0.5), radius=0.2), slip, friction=0.3" in repr(scene)
     with pytest.raises(ValueError, match="name = 'collider2': already the name of another collider"):
         scene.add_collider(Ball((0, 0), 1), name="collider2")
-    with pytest.raises(ValueError, match="a 'sticky' collider has none"):
+    with pytest.raises(ValueError, match="'sticky' colliders have none"):
         scene.add_collider(Ball((0, 0), 1), contact="sticky", friction=0.1)
     with pytest.raises(TypeError, match="single points have no surface"):
         scene.add_collider(Points([(0.5, 0.5)], volume="per-cell"))

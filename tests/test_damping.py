@@ -150,9 +150,9 @@ def test_refusals():
         ),
         (lambda: mpm.Simulation(one, dx=1 / 8, local_damping=1.0), "local_damping = 1.0: must be"),
         (lambda: mpm.Simulation(one, dx=1 / 8, damping=-1), "damping = -1.0: must be"),
-        (lambda: mpm.Wall("slip", speeds=(2, 1)), "a 'slip' wall has none"),
+        (lambda: mpm.Wall("slip", speeds=(2, 1)), "'slip' walls have none"),
         (lambda: mpm.Wall("absorbing", speeds=(1, 2)), "must be c_p >= c_s >= 0"),
-        (lambda: mpm.Wall("absorbing", friction=0.1), "a 'absorbing' wall has none"),
+        (lambda: mpm.Wall("absorbing", friction=0.1), "'absorbing' walls have none"),
     ):
         with pytest.raises(ValueError, match=re.escape(text)):
             call()

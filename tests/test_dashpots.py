@@ -153,10 +153,10 @@ def test_what_makes_no_sense_is_refused():
         (lambda: mpm.fem.Simulation(scene(), spacing=1 / 8), "elements end at their own faces"),
         (lambda: mpm.Simulation(scene(), dx=1 / 16).equilibrate(), "dashpots bear no load"),
         (lambda: scene(speeds=(1, 2)), "must be c_p >= c_s >= 0"),
-        (lambda: scene(friction=0.1), "a 'absorbing' collider has none"),
+        (lambda: scene(friction=0.1), "'absorbing' colliders have none"),
         (
             lambda: mpm.Scene((0, 0), (1, 1)).add_collider(Ball((0, 0), 1), speeds=(2, 1)),
-            "a 'separate' collider has",
+            "'separate' colliders have",
         ),
         (
             lambda: mpm.Simulation(scene(), dx=1 / 16).set("ground.E", 1e5),
@@ -173,3 +173,13 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="implicit steps have no dashpots"):
         implicit.add_collider(Ball((0.5, 0.9), 0.1), contact="absorbing")
     assert implicit.scene.colliders == ()
+
+
+def test_warnings_say_what_an_absorbing_collider_does():
+    """It holds nothing, so that it may be thin; a body should end at it."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(Box((0, 0), (1, 1)), RUBBER)
+    scene.add_collider(Box((0, 0), (1.5 / 16, 1)), contact="absorbing")
+    with pytest.warns(UserWarning, match="nothing holds them; let the body end at the surface") as found:
+        mpm.Simulation(scene, dx=1 / 16)
+    assert len(found) == 1

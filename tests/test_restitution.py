@@ -180,7 +180,7 @@ def test_restitution_is_kept_shown_and_counted(tmp_path):
 
 def test_restitution_without_use_is_refused():
     for contact in ("slip", "sticky", "mirror", "periodic"):
-        with pytest.raises(ValueError, match=f"restitution = 0\\.5: a '{contact}' wall has none"):
+        with pytest.raises(ValueError, match=f"restitution = 0\\.5: '{contact}' walls have none"):
             mpm.Wall(contact, restitution=0.5)
     scene = mpm.Scene((0, 0), (1, 1), walls=mpm.Wall("separate", restitution=0.5))
     scene.add(Box((0.3, 0.3), (0.6, 0.6)), JELLY)
@@ -197,7 +197,7 @@ def test_restitution_without_use_is_refused():
         ValueError, match=r"restitution = 0\.5 of collider 'buoy': must be 0: it acts on rigid"
     ):
         mpm.sph.Simulation(water, spacing=DX)
-    with pytest.raises(ValueError, match="a 'sticky' collider has none"):
+    with pytest.raises(ValueError, match="'sticky' colliders have none"):
         water.add_collider(Ball((0.2, 0.8), 0.1), contact="sticky", restitution=0.5)
     plain = mpm.Scene((0, 0), (1, 1))
     plain.add(Box((0.3, 0.3), (0.6, 0.6)), JELLY)

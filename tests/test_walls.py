@@ -147,7 +147,7 @@ def test_too_few_periodic_cells_are_refused():
 
 @pytest.mark.parametrize("contact", ["mirror", "periodic"])
 def test_there_is_no_friction_at_them(contact):
-    with pytest.raises(ValueError, match=rf"friction = 0.5: a '{contact}' wall has none"):
+    with pytest.raises(ValueError, match=rf"friction = 0.5: '{contact}' walls have none"):
         mpm.Wall(contact, friction=0.5)
     with pytest.raises(ValueError, match="none of the walls given by name slips or separates"):
         mpm.Scene((0, 0), (1, 1), walls=contact, friction=0.5)

@@ -90,7 +90,7 @@ def make_collider(
     rule = _check.choice("contact", contact, RULES, advice.CONTACTS)
     coefficient = _check.number("friction", friction, low=0)
     if coefficient and rule not in FRICTIONAL:
-        raise ValueError(f"friction = {coefficient:g}: a {rule!r} collider has none; must be 0")
+        raise ValueError(f"friction = {coefficient:g}: {rule!r} colliders have none; must be 0")
     rebound = checked_restitution(restitution, rule, "collider")
     if motion is not None and not isinstance(motion, _motion.Motion):
         tabulate = "mpm.motion.Keyframes.of(f, until=, interval=) of a function, " if callable(motion) else ""
@@ -404,6 +404,8 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
         if not any_inside and resting and not placed.collider.shape._only_collides:
             return f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}"
         return ""
+    if placed.collider.contact == "absorbing":
+        return ""  # holds nothing
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
         within, _ = placed.distance(surface - cells * dx * normal)
@@ -496,8 +498,8 @@ def warn_of_counted(
     for one, count in zip(placed, counts, strict=True):
         if count and not (one.collider.contact == "sticky" and count < n):
             _warn(
-                f"{count} of {n} {what} of {body!r} start inside the collider {one.collider.name!r}: they move "
-                f"with it or are squeezed{one.prepared.hint}"
+                f"{count} of {n} {what} of {body!r} start inside the collider {one.collider.name!r}: "
+                f"{_fate(one)}{one.prepared.hint}"
             )
 
 
@@ -512,9 +514,16 @@ def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
     count = count_inside(placed, x, DEEP * dx)
     if count and not (placed.collider.contact == "sticky" and count < len(x)):
         _warn(
-            f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: they move with it "
-            f"or are squeezed{placed.prepared.hint}"
+            f"{count} of {len(x)} {points} are inside the collider {placed.collider.name!r} already: "
+            f"{_fate(placed)}{placed.prepared.hint}"
         )
+
+
+def _fate(placed: Placed) -> str:
+    """What becomes of particles inside a collider."""
+    if placed.collider.contact == "absorbing":
+        return "nothing holds them; let the body end at the surface"
+    return "they move with it or are squeezed"
 
 
 def _warn(text: str) -> None:

@@ -113,7 +113,7 @@ class Wall:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
         if friction and contact not in FRICTIONAL:
-            raise ValueError(f"friction = {friction:g}: a {contact!r} wall has none; must be 0")
+            raise ValueError(f"friction = {friction:g}: {contact!r} walls have none; must be 0")
         object.__setattr__(self, "contact", contact)
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
@@ -158,7 +158,7 @@ def checked_speeds(given: object, contact: str, what: str) -> tuple[float, float
     if given is None:
         return None
     if contact != ABSORBING:
-        raise ValueError(f"speeds = {_check.shown(given)}: a {contact!r} {what} has none; must be None")
+        raise ValueError(f"speeds = {_check.shown(given)}: {contact!r} {what}s have none; must be None")
     pressure, shear = _check.array("speeds", given, (2,)).tolist()
     if not 0 <= shear <= pressure <= FASTEST:
         raise ValueError(
@@ -238,7 +238,7 @@ def checked_restitution(restitution: object, contact: str, what: str) -> float:
     """The restitution of a wall or collider (`what`) with a contact; raises TypeError, ValueError."""
     found = _check.number("restitution", restitution, low=0, high=1)
     if found and contact != REBOUNDING:
-        raise ValueError(f"restitution = {found:g}: a {contact!r} {what} has none; must be 0, or 'separate'")
+        raise ValueError(f"restitution = {found:g}: {contact!r} {what}s have none; must be 0, or 'separate'")
     return found
 
 
