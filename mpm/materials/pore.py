@@ -27,8 +27,9 @@ class Pore:
 
     with the storage 1/M = n/K_w + (α − n)/K_s, both per rest volume. ``sim.particles.pore_pressure`` is p, writable,
     and ``pore_gradient`` is ∇p − ρ_w g. Stresses of `mpm.Simulation` are effective ones. Bodies without ``pore=`` are
-    dry: no water passes between them and saturated ones, but what they touch counts as a free surface. Walls are closed
-    unless they have ``head=`` or ``pore_pressure=`` (`mpm.Wall`), colliders always.
+    dry: no water passes between them and saturated ones, but what they touch counts as a free surface, and so do both
+    surfaces where saturated bodies touch by `mpm.Contact`. Walls are closed unless they have ``head=`` or
+    ``pore_pressure=`` (`mpm.Wall`), colliders always.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Pore:
         p at the beginning [Pa]; default 0.
     head : float, optional
         In place of `pressure`: water at rest with its table at this height against gravity [m], p = ρ_w g (head − z),
-        also above it, where p < 0 is suction.
+        also above it, where p < 0 is suction. Needs gravity, at the beginning of the body.
     surface : {"seepage", "drained", "closed"}, optional
         Free surfaces of saturated bodies. ``"seepage"`` (default): p = 0, but no water comes in, as in air.
         ``"drained"``: p = 0. ``"closed"``: no flow. All saturated bodies of a simulation have one. A free surface is

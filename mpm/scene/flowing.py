@@ -132,7 +132,8 @@ class Flowing:
         Parameters
         ----------
         shape : one of `mpm.shapes`
-            A solid that does not change with time; it may be infinite, such as a half-space.
+            A solid that does not change with time; it may be infinite, such as a half-space. At a wall it should end
+            outside of the domain, because particles may lie a little beyond a face.
         start : float
             When it acts first [s], >= 0, default 0.
         every : float, optional

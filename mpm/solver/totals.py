@@ -221,7 +221,8 @@ class History(Mapping[str, FloatArray]):
     is their sum, and that of the ``friction_work`` of bodies that touch, as long as no particle comes or goes and no
     dissipation heats.
     Where bodies have pore water (`mpm.Pore`) there are ``pore_water``, and ``wall_water`` and ``surface_water`` [m³],
-    which have come in through walls and free surfaces since the entry before and add up to its growth.
+    which have come in through walls and free surfaces since the entry before and add up to its growth as long as no
+    particle comes or goes.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.
