@@ -19,6 +19,8 @@ static const double BOUND = 1.0 / 5, DUE = 0.05;
 /* Of a step, in the bound of the time step: with so many, the rest of the step costs next to nothing, so that longer
  * steps would be no faster. */
 static const double MOST_SUB_STEPS = 1000;
+/* Of an implicit step: the heat that flows has the residual and the rounding of the solve as many times. */
+static const double MOST_AT_ONCE = 1e7, MOST_AT_ONCE_OF_FLOATS = 1e3;
 /* The residual of an implicit conduction over the first one. Heat flows from the temperatures that were solved for, so
  * a residual changes temperatures, but not the balance of heat. */
 static const double TOLERANCE = 1e-8, TOLERANCE_OF_FLOATS = 1e-5;
@@ -422,9 +424,9 @@ static double sub_steps(double time, double diffusivity, double dx)
 
 double mpm_heat_bound(const mpm_simulation *simulation)
 {
-    const bool bounds = simulation->settings.heat && !solves(simulation);
-    const double h = simulation->settings.dx, most = bounds ? diffusivity(simulation) : 0;
-    return most > 0 ? MOST_SUB_STEPS * BOUND * h * h / most : INFINITY;
+    const double h = simulation->settings.dx, most = simulation->settings.heat ? diffusivity(simulation) : 0;
+    const double at_once = simulation->settings.real_size == sizeof(float) ? MOST_AT_ONCE_OF_FLOATS : MOST_AT_ONCE;
+    return most > 0 ? (solves(simulation) ? at_once : MOST_SUB_STEPS * BOUND) * h * h / most : INFINITY;
 }
 
 /* Notes the particles that a conduction has left with temperatures out of range. */

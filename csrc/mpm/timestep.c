@@ -7,7 +7,7 @@
  *     wave          dt c/h <= 1
  *     motion        dt |v_a| <= h and dt |grad v| <= 1
  *     acceleration  dt^2 |g| <= h
- *     conduction    dt alpha <= 200 h^2, a thousand sub-steps (heat.c)
+ *     conduction    dt alpha <= 200 h^2, a thousand sub-steps; in implicit ones 1e7 h^2 or 1e3 h^2 (heat.c)
  *
  * Pore water stiffens the material: a^2 M takes part as Lame's first parameter does in the first two.
  *

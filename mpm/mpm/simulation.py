@@ -222,9 +222,9 @@ class Simulation(Populated, Solver, kind="simulation"):
 
         - ``"explicit"``: in sub-steps of at most dx²/(5 α) with the diffusivity α. They limit dt to 200 dx²/α.
         - ``"implicit"``: by one step of backward Euler, solved by conjugate gradients, where more than one sub-step
-          would be necessary; dt has no limit from heat. The error is of first order in dt, and variations within
-          √(α dt) are smoothed; heat is conserved to round-off. For few long steps, such as slow cooling with an
-          implicit `integrator`. Materials that melt refuse it.
+          would be necessary; dt is limited to 1e7 dx²/α, in single precision to 1e3 dx²/α. The error is of first
+          order in dt, and variations within √(α dt) are smoothed; heat is conserved to round-off. For few long steps,
+          such as slow cooling with an implicit `integrator`. Materials that melt refuse it.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`, or a `UserLaw` that is ``kinked``), and halves an explicit step that would
