@@ -16,6 +16,7 @@ from mpm import motion as _motion
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
+from mpm.scene.domain import checked_shape
 from mpm.scene.walls import (
     FRICTIONAL,
     RULES,
@@ -81,10 +82,7 @@ def make_collider(
     taken: set[str],
 ) -> Collider:
     """Check the arguments of `Scene.add_collider`."""
-    if not isinstance(shape, Shape):
-        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
-    if shape.dimension != dimension:
-        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    shape = checked_shape(shape, dimension)
     if not shape._has_inside:
         raise TypeError(f"shape = {_check.shown(shape)}: must be a solid; single points have no surface")
     rule = _check.choice("contact", contact, RULES, advice.CONTACTS)

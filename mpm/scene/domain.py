@@ -1,4 +1,4 @@
-"""Domains that are whole numbers of cells along each axis."""
+"""Domains that are whole numbers of cells along each axis, and the shapes that may lie in them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ import numpy as np
 import numpy.typing as npt
 
 from mpm import _core
+from mpm.base import _check
+from mpm.shapes import Shape
 
 MOST = int(_core.options()["mpm"]["cells"]["float64"][1])  # cells along an axis
 # (upper - lower)/dx must be a whole number within this tolerance.
 WHOLE = 1e-9
 NEAR = 0.1  # relative difference of another dx that is worth a proposal
+
+
+def checked_shape(shape: object, dimension: int) -> Shape:
+    """A shape of the scene's dimension."""
+    if not isinstance(shape, Shape):
+        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
+    if shape.dimension != dimension:
+        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    return shape
 
 
 def are_whole(exact: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

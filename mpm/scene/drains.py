@@ -7,6 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from mpm.base import _check
+from mpm.scene.domain import checked_shape
 from mpm.scene.emitters import LATE, SLACK
 from mpm.shapes import Points, Shape
 
@@ -53,10 +54,7 @@ def make_drain(
     number: int,
 ) -> Drain:
     """Check the arguments of `Scene.add_drain`; `number` names a nameless drain."""
-    if not isinstance(shape, Shape):
-        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
-    if shape.dimension != dimension:
-        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    shape = checked_shape(shape, dimension)
     if isinstance(shape, Points) or not shape._has_inside or shape._only_collides:
         raise ValueError(f"shape = {_check.shown(shape)}: must be a solid that does not change with time")
     begin = _check.number("start", start, low=0, unit="s")

@@ -11,6 +11,7 @@ import numpy as np
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.materials.laws import Material
+from mpm.scene.domain import checked_shape
 from mpm.shapes import Points, Shape
 from mpm.shapes.volumes import volume_within
 
@@ -83,10 +84,7 @@ def make_emitter(
     number: int,
 ) -> Emitter:
     """Check the arguments of `Scene.add_emitter`; `number` names a nameless emitter."""
-    if not isinstance(shape, Shape):
-        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
-    if shape.dimension != dimension:
-        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    shape = checked_shape(shape, dimension)
     if isinstance(shape, Points) or not np.isfinite(shape.bounds).all():
         raise ValueError(
             f"shape = {_check.shown(shape)}: must be finite and filled, to be sampled again and again"

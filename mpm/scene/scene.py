@@ -23,7 +23,7 @@ from mpm.scene import lithostatic as _lithostatic
 from mpm.scene import walls as _walls
 from mpm.scene.changes import NONE
 from mpm.scene.colliders import Collider, Collides
-from mpm.scene.domain import are_whole, refuse_many, whole_cells
+from mpm.scene.domain import are_whole, checked_shape, refuse_many, whole_cells
 from mpm.scene.drains import Drain
 from mpm.scene.emitters import Emitter, refuse_titles
 from mpm.scene.flowing import Flowing
@@ -191,10 +191,7 @@ def make_body(
     number: int,
 ) -> Body:
     """Check the arguments of `Scene.add` and `Simulation.add`; `number` names a nameless body."""
-    if not isinstance(shape, Shape):
-        raise _check.wrong_type("shape", shape, "one of mpm.shapes")
-    if shape.dimension != dimension:
-        raise ValueError(f"shape is {shape.dimension}-D: must be {dimension}-D like the scene")
+    shape = checked_shape(shape, dimension)
     if shape._only_collides:
         raise TypeError(f"shape = {_check.shown(shape)}: changes with time: a collider can, a body cannot")
     if is_python_law(material):
