@@ -28,6 +28,7 @@
 #include "mpm/kernels/any_scheme.h"
 #include "mpm/kernels/fold.h"
 #include "mpm/kernels/nodes.h"
+#include "mpm/kernels/reach.h"
 #include "mpm/memory/block_map.h"
 
 /* A node less full than this says nothing, nor does one whose B-spline has a smaller share in the domain. */
@@ -346,18 +347,10 @@ static uint64_t colliders_near(const mpm_grid_pass *pass, const mpm_node_block *
     const mpm_colliders *colliders = &pass->colliders;
     if (block->fold >= 0 || is_near_faces(pass, block, true)) /* its nodes stand for others */
         return UINT64_MAX;
-    const double h = colliders->dx, half = 0.5 * (BLOCK_SIDE - 1);
-    const double radius = half * h * (DIM == 3 ? 1.7320508075688773 : 1.4142135623730951);
-    double centre[3] = {0};
     uint64_t near = 0;
-    for (int a = 0; a < DIM; a++)
-        centre[a] = colliders->lower[a] + ((double)block->block[a] * BLOCK_SIDE + half) * h;
-    for (size_t k = 0; k < colliders->count; k++) {
-        const mpm_collider *collider = &colliders->list[k];
-        const double phi = mpm_collider_read(collider, &collider->now, centre, UINT64_MAX).phi;
-        if (phi <= collider->shape.steepness * (radius + reach))
+    for (size_t k = 0; k < colliders->count; k++)
+        if (collider_reaches(&colliders->list[k], block, colliders->lower, colliders->dx, reach))
             near |= bit_of(k);
-    }
     return near;
 }
 

@@ -23,9 +23,9 @@
 #pragma once
 #include <math.h>
 
-#include "mpm/kernels/collide.h"
 #include "mpm/kernels/fold.h"
 #include "mpm/kernels/nodes.h"
+#include "mpm/kernels/reach.h"
 
 enum { GAUSS_POINTS = 3, MOST_POINTS = GAUSS_POINTS * 4 };
 
@@ -147,9 +147,10 @@ INLINE void absorb_at_walls(const mpm_grid_pass *pass, ptrdiff_t b, struct slowe
         pass->reports[b].impulse[a] += impulse[a];
 }
 
-INLINE void absorb_at_collider(const mpm_grid_pass *pass, ptrdiff_t b, size_t k, struct slowed_node *node)
+INLINE void absorb_at_collider(const mpm_grid_pass *pass, ptrdiff_t b, const mpm_collider *collider,
+                               struct slowed_node *node)
 {
-    const mpm_collider *collider = &pass->colliders.list[k];
+    mpm_collider_book *books = pass->colliders.books + (size_t)b * pass->colliders.count;
     double x[3] = {0}, image[3] = {0}, before[3], relative[3] = {0}, impulse[3] = {0};
     for (int a = 0; a < DIM; a++) {
         x[a] = pass->colliders.lower[a] + (double)node->at[a] * pass->dx;
@@ -163,57 +164,50 @@ INLINE void absorb_at_collider(const mpm_grid_pass *pass, ptrdiff_t b, size_t k,
     for (int a = 0; a < DIM; a++)
         node->v[a] = surface.velocity[a] + relative[a];
     impulse_since(node, before, impulse);
-    mpm_collider_enter(&pass->colliders.books[(size_t)b * pass->colliders.count + k], collider, image, impulse);
+    mpm_collider_enter(&books[collider - pass->colliders.list], collider, image, impulse);
 }
 
-/* Can an absorbing collider reach a node of the block, or its images in the domain? */
-INLINE bool absorber_is_near(const mpm_grid_pass *pass, const mpm_node_block *block, const mpm_collider *collider)
+/* Dashpots of a collider, or of the walls (NULL), at the nodes of a block. */
+INLINE void absorb_nodes(const mpm_grid_pass *pass, ptrdiff_t b, const mpm_collider *collider)
 {
-    const double diagonal = DIM == 3 ? 1.7320508075688773 : 1.4142135623730951;
-    const double cells = 0.5 * (BLOCK_SIDE - 1 + (int)pass->scheme.degree + 1) * diagonal;
-    double centre[3] = {0};
-    if (collider->contact != MPM_ABSORBING)
-        return false;
-    if (block->fold >= 0)
-        return true;
-    for (int a = 0; a < DIM; a++)
-        centre[a] = pass->colliders.lower[a] +
-                    ((double)block->block[a] * BLOCK_SIDE + 0.5 * (BLOCK_SIDE - 1)) * pass->dx;
-    return mpm_collider_read(collider, &collider->now, centre, UINT64_MAX).phi <=
-           collider->shape.steepness * cells * pass->dx;
+    const mpm_node_block *block = &pass->grid->blocks[b];
+    real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
+    for (int n = 0; n < MPM_BLOCK_NODES; n++) {
+        real *v = velocity + 4 * n;
+        if (!(v[3] > 0))
+            continue;
+        struct slowed_node node = {
+            .image = image_of(pass->grid, b, n),
+            .own_mass = (double)(block->fold >= 0
+                                     ? fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], block->fold, n)[3] : v[3])};
+        node_coordinates(block, n, node.own);
+        for (int a = 0; a < DIM; a++) {
+            node.at[a] = node.image ? node.image->at[a] : node.own[a];
+            node.v[a] = (double)v[a];
+        }
+        if (collider)
+            absorb_at_collider(pass, b, collider, &node);
+        else
+            absorb_at_walls(pass, b, &node);
+        for (int a = 0; a < DIM; a++)
+            v[a] = (real)node.v[a];
+    }
 }
 
 NOINLINE void absorb_block(const mpm_grid_pass *pass, ptrdiff_t b)
 {
     const mpm_node_block *block = &pass->grid->blocks[b];
-    real *velocity = field_nodes(pass->grid, MPM_GRID_VELOCITY, b);
+    const double diagonal = DIM == 3 ? 1.7320508075688773 : 1.4142135623730951;
+    const double reach = 0.5 * ((int)pass->scheme.degree + 1) * diagonal * pass->dx; /* of a B-spline */
     bool walls = false;
     for (int face = 0; face < 2 * DIM; face++)
         walls |= pass->walls[face].contact == MPM_ABSORBING;
-    for (size_t k = 0; k <= pass->colliders.count; k++) {
-        const bool last = k == pass->colliders.count; /* the walls */
-        if (last ? !walls : !absorber_is_near(pass, block, &pass->colliders.list[k]))
-            continue;
-        for (int n = 0; n < MPM_BLOCK_NODES; n++) {
-            real *v = velocity + 4 * n;
-            if (!(v[3] > 0))
-                continue;
-            struct slowed_node node = {
-                .image = image_of(pass->grid, b, n),
-                .own_mass = (double)(block->fold >= 0
-                                         ? fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], block->fold, n)[3]
-                                         : v[3])};
-            node_coordinates(block, n, node.own);
-            for (int a = 0; a < DIM; a++) {
-                node.at[a] = node.image ? node.image->at[a] : node.own[a];
-                node.v[a] = (double)v[a];
-            }
-            if (last)
-                absorb_at_walls(pass, b, &node);
-            else
-                absorb_at_collider(pass, b, k, &node);
-            for (int a = 0; a < DIM; a++)
-                v[a] = (real)node.v[a];
-        }
+    for (size_t k = 0; k < pass->colliders.count; k++) {
+        const mpm_collider *collider = &pass->colliders.list[k];
+        if (collider->contact == MPM_ABSORBING &&
+            (block->fold >= 0 || collider_reaches(collider, block, pass->colliders.lower, pass->dx, reach)))
+            absorb_nodes(pass, b, collider);
     }
+    if (walls)
+        absorb_nodes(pass, b, NULL);
 }

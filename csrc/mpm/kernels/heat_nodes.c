@@ -26,6 +26,7 @@
  * Nodes of given temperature have M = 0 and take no part.
  */
 #include "mpm/kernels/nodes.h"
+#include "mpm/kernels/reach.h"
 
 enum { ALONG_MOST = 2 * MPM_IMAGE_REACH + 3 };
 
@@ -399,19 +400,14 @@ static void meet_colliders(const mpm_heat_pass *pass, ptrdiff_t b, bool near)
         axes[a] = axis_of(pass, a);
     for (size_t k = 0; k < pass->surface_count; k++) {
         const mpm_collider *collider = &pass->colliders[k];
-        const double diagonal = DIM == 3 ? 1.7320508075688773 : 1.4142135623730951;
-        const double cells = COLLIDER_REACH + 0.5 * (BLOCK_SIDE - 1) * diagonal;
-        double centre[3] = {0};
         bool whole = true; /* the block lies in the domain */
         if (pass->surfaces[k].kind == MPM_HEAT_INSULATED)
             continue;
         for (int a = 0; a < DIM; a++) {
             const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
-            centre[a] = pass->lower[a] + ((double)first + 0.5 * (BLOCK_SIDE - 1)) * pass->dx;
             whole &= first >= 0 && first + BLOCK_SIDE - 1 <= axes[a].cells;
         }
-        if (whole && mpm_collider_read(collider, &collider->now, centre, UINT64_MAX).phi >
-                         collider->shape.steepness * cells * pass->dx)
+        if (whole && !collider_reaches(collider, block, pass->lower, pass->dx, COLLIDER_REACH * pass->dx))
             continue;
         for (int n = 0; n < MPM_BLOCK_NODES; n++) {
             int64_t at[DIM];
