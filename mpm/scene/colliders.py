@@ -18,6 +18,7 @@ from mpm.base._check import FloatArray
 from mpm.sampling.sampling import if_in_millimetres
 from mpm.scene.domain import checked_shape
 from mpm.scene.walls import (
+    ABSORBING,
     FRICTIONAL,
     RULES,
     Wall,
@@ -402,7 +403,7 @@ def flaw_of(placed: Placed, lower: FloatArray, upper: FloatArray, dx: float, res
         if not any_inside and resting and not placed.collider.shape._only_collides:
             return f"collider {name!r} is outside of the domain: nothing can meet it{placed.prepared.hint}"
         return ""
-    if placed.collider.contact == "absorbing":
+    if placed.collider.contact == ABSORBING:
         return ""  # holds nothing
     thickness = np.full(len(surface), np.inf)
     for cells in np.arange(0.25, THIN, 0.25)[::-1]:
@@ -519,7 +520,7 @@ def warn_of_late(placed: Placed, x: FloatArray, dx: float, points: str) -> None:
 
 def _fate(placed: Placed) -> str:
     """What becomes of particles inside a collider."""
-    if placed.collider.contact == "absorbing":
+    if placed.collider.contact == ABSORBING:
         return "nothing holds them; let the body end at the surface"
     return "they move with it or are squeezed"
 

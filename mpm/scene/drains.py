@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mpm.base import _check
 from mpm.scene.domain import checked_shape
 from mpm.scene.emitters import LATE, SLACK
-from mpm.shapes import Points, Shape
+from mpm.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,7 +55,7 @@ def make_drain(
 ) -> Drain:
     """Check the arguments of `Scene.add_drain`; `number` names a nameless drain."""
     shape = checked_shape(shape, dimension)
-    if isinstance(shape, Points) or not shape._has_inside or shape._only_collides:
+    if not shape._has_inside or shape._only_collides:
         raise ValueError(f"shape = {_check.shown(shape)}: must be a solid that does not change with time")
     begin = _check.number("start", start, low=0, unit="s")
     if every is None and until is not None:
