@@ -111,6 +111,7 @@ def end(process, folder, count, sent, *, to_group=False):
             time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_and_a_process_that_dies_costs_its_own_row(tmp_path):
     (tmp_path / "study.py").write_text(SCRIPT)
     end(start(tmp_path, pause=60), tmp_path, 2, signal.SIGKILL)
