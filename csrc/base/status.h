@@ -13,5 +13,6 @@ typedef enum mpm_status {
     MPM_NO_CONVERGENCE, /* an implicit step was not solved */
     MPM_ESCAPED,        /* a particle left the domain under on_leave="raise" */
     MPM_INTERRUPTED,    /* the poll callback asked to stop */
-    MPM_BAD_ARGUMENT    /* an argument names nothing that exists, or is out of its range; nothing was changed */
+    MPM_BAD_ARGUMENT,   /* an argument names nothing that exists, or is out of its range; nothing was changed */
+    MPM_DEVICE_FAILED   /* a GPU or its driver failed: the state of its simulation is lost */
 } mpm_status;
