@@ -19,6 +19,7 @@
 #define __device__
 #define __global__
 #define __shared__ static
+#define __constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "mpm/gpu/image.h"
 
 #define MPM_GPU_CAPSULE "mpm.gpu.driver"
 
@@ -29,6 +30,7 @@
     X(MPM_GPU_MEASURE, measure_particles) \
     X(MPM_GPU_DRY_RUN, dry_run) \
     X(MPM_GPU_MOVE_NODES, move_nodes)     /* nodes.cu */ \
+    X(MPM_GPU_TAKE_NODES, take_nodes) \
     X(MPM_GPU_ADD_REPORTS, add_reports) \
     X(MPM_GPU_COUNT_BLOCKS, count_blocks) /* sort.cu */ \
     X(MPM_GPU_MARK_BLOCKS, mark_blocks) \
@@ -43,14 +45,6 @@
 #define MPM_GPU_ENUMERATOR(enumerator, name) enumerator,
 typedef enum mpm_gpu_kernel { MPM_GPU_KERNELS(MPM_GPU_ENUMERATOR) MPM_GPU_KERNEL_COUNT } mpm_gpu_kernel;
 #undef MPM_GPU_ENUMERATOR
-
-/** What an image was compiled for. It exports these numbers as the constant `gpu_image`. */
-typedef struct mpm_gpu_image {
-    unsigned real_size, dim;
-    unsigned law_bytes;     /* of the law's prepared parameters */
-    unsigned sweep_threads; /* of a CTA of a sweep */
-    unsigned sweep_bytes;   /* of its shared memory */
-} mpm_gpu_image;
 
 /** `bytes` of shared memory beside what a kernel declares. */
 typedef struct mpm_gpu_shape {

@@ -52,6 +52,7 @@ enum {
 };
 enum {
     GPU_RATE2, GPU_WAVE2, GPU_SPEED, GPU_GRADIENT2, /* as of an mpm_measure */
+    GPU_LOSS = 0, /* of a dry run, beside the speed: 1 - det(I + dt grad v), if > 0 */
     GPU_NODE_SPEED = 0, GPU_HIGHEST, GPU_FALLEST = GPU_HIGHEST + 3, /* largest |v_a|, v_a, -v_a of nodes with mass */
     GPU_MAXIMA = GPU_FALLEST + 3
 };

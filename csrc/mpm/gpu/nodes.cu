@@ -106,6 +106,17 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS) move_nodes(struct gpu_pa
     report_nodes(&node, impulse, &pass.reports[blockIdx.x], part);
 }
 
+/** The velocities that rooms of a new table have in an older one; 0 where they are in none. */
+extern "C" __global__ void __launch_bounds__(GPU_CELLS)
+    take_nodes(const int *key_of, const int *older_room_of, const struct gpu_vec4 *older, struct gpu_vec4 *velocity)
+{
+    const int room = older_room_of[key_of[blockIdx.x]];
+    struct gpu_vec4 node = {};
+    if (room >= 0)
+        node = vec4_load(&older[(size_t)room * GPU_CELLS + threadIdx.x]);
+    vec4_store(&velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.c[0], node.c[1], node.c[2], node.c[3]);
+}
+
 /** Report i of `out`: the sums and maxima of reports 256 i .. 256 i + 255 of `in`. Launched until one is left. */
 extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)
     add_reports(int count, const struct gpu_report *in, struct gpu_report *out)

@@ -8,6 +8,7 @@
  *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
  */
 #include "mpm/gpu/columns.h"
+#include "mpm/gpu/image.h"
 #include "mpm/kernels/formulas.h"
 
 #define TEXT2(a) #a
@@ -406,6 +407,68 @@ INLINE void synchronize_block(const struct gpu_sweep *sweep)
     }
 }
 
+/* Measures the state as it is, as G2P does after it has stored it. */
+INLINE void measure_block(const struct gpu_sweep *sweep)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS, end = start[GPU_CELLS];
+    int block[3];
+    block_at(&sweep->blocks, sweep->key_of[blockIdx.x], block);
+    measure_begin(sweep, s, block);
+    __syncthreads();
+    for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        const bool valid = p < end;
+        struct particle it = {};
+        struct law_evaluation evaluation = {};
+        if (p - (int)threadIdx.x % 32 >= end)
+            continue;
+        if (valid) {
+            particle_load(&it, &sweep->particles, p, true);
+            if (!LAW_KEEPS_J)
+                it.state.J = matrix_det(it.state.F);
+            evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+        }
+        measure(sweep, s, &it, &evaluation, valid, false);
+    }
+    measure_end(sweep, s, block);
+}
+
+/* How far G2P would move particles, and how much it would compress them; writes nothing but the report. */
+INLINE void dry_run_block(const struct gpu_sweep *sweep)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int key = sweep->key_of[blockIdx.x];
+    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS, end = start[GPU_CELLS];
+    int block[3];
+    block_at(&sweep->blocks, key, block);
+    read_velocities(sweep, s, key);
+    measure_begin(sweep, s, block);
+    __syncthreads();
+    for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        struct particle it = {};
+        real speed = 0, loss = 0;
+        if (p - (int)threadIdx.x % 32 >= end)
+            continue;
+        if (p < end) {
+            load_vector(it.x, sweep->particles.x, p, sweep->particles.stride);
+            gather(sweep, s, &it);
+            loss = 1 - matrix_det(matrix_add_diagonal(matrix_scale(sweep->dt, it.C), 1));
+        }
+        UNROLL for (int a = 0; a < DIM; a++)
+            speed = wide_max(wide_abs(it.v[a]), speed);
+        measure_most(s, GPU_SPEED, speed);
+        measure_most(s, GPU_LOSS, loss);
+    }
+    measure_end(sweep, s, block);
+}
+
+extern "C" __constant__ const mpm_gpu_image gpu_image = {sizeof(real), DIM, sizeof(struct LAW), GPU_SWEEP_THREADS,
+                                                         sizeof(struct sweep_memory)};
+
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) p2g(struct gpu_sweep sweep)
 {
     sweep_block(&sweep, false, true);
@@ -424,4 +487,15 @@ extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) 
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) synchronize(struct gpu_sweep sweep)
 {
     synchronize_block(&sweep);
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS)
+    measure_particles(struct gpu_sweep sweep)
+{
+    measure_block(&sweep);
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) dry_run(struct gpu_sweep sweep)
+{
+    dry_run_block(&sweep);
 }
