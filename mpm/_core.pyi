@@ -525,6 +525,9 @@ class Simulation(Core):
         """The same, of a collider, between steps."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
+    def use_gpu(self, driver: object, /) -> None:
+        """Runs a simulation without particles, whose kernels have one lane, on the GPU of a capsule: the driver of
+        csrc/mpm/gpu/driver.h, which it takes."""
     def _use_odd_backend(self) -> None:
         """For tests: runs a simulation without particles on the back end of csrc/mpm/odd_backend.h."""
     def _new_team(self, processes: int, /) -> object:

@@ -30,16 +30,24 @@ CASES = [
 ]
 
 
-def body(dim: int, law: str, dtype: str = "float64", walls: str = "separate", speed: float = 2, **scene):
-    """A body at the lower faces of a box of 16 cells, which falls and slides, with its material."""
-    h, side = 1 / 16, 6 if dim == 3 else 12
+H = 1 / 16
+
+
+def fall(dim: int, law: str, walls: str = "separate", speed: float = 2, **scene) -> mpm.Scene:
+    """A body at the lower faces of a box of 16 cells, which falls and slides."""
+    h, side = H, 6 if dim == 3 else 12
     scene = {"gravity": [0.5] * (dim - 1) + [-9.81], "friction": 0.2} | scene
     box = mpm.Scene([-0.5] * dim, [0.5] * dim, walls=walls, **scene)
     x = jittered(dim, side, h / 2) - 0.5
-    material = MATERIALS[law]
-    box.add(mpm.shapes.Points(x, volume=(h / 2) ** dim), material, velocity=lambda x: speed * swirl(x))
+    points = mpm.shapes.Points(x, volume=(h / 2) ** dim)
+    box.add(points, MATERIALS[law], velocity=lambda x: speed * swirl(x))
+    return box
+
+
+def body(dim: int, law: str, dtype: str = "float64", **scene):
+    """That body on the processor, and its material."""
     options = {"density_correction": 0} if law == "fluid" else {}
-    return mpm.Simulation(box, dx=h, dt=DT, dtype=dtype, **options), material
+    return mpm.Simulation(fall(dim, law, **scene), dx=H, dt=DT, dtype=dtype, **options), MATERIALS[law]
 
 
 @pytest.mark.parametrize(("law", "dim", "dtype"), CASES)

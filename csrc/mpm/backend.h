@@ -53,7 +53,7 @@ struct mpm_backend {
 
     void (*free)(mpm_backend *backend);
 
-    /** Begins a run, on the host's pool of threads. Errors: MPM_OUT_OF_MEMORY, and nothing has begun. */
+    /** Begins a run, on the host's pool of threads. Errors: MPM_OUT_OF_MEMORY, MPM_DEVICE_FAILED; nothing has begun. */
     mpm_status (*begin)(mpm_backend *backend, mpm_pool *pool);
 
     /** Ends a run, also one that has not begun. */
@@ -72,6 +72,13 @@ struct mpm_backend {
 
     /** mpm_reduction_accumulate, of parts in memory of the device. Nothing is rounded: others may add their share. */
     void (*reduce)(mpm_backend *backend, const mpm_reduction *reduction, mpm_accumulator *accumulators);
+
+    /** Prepares the launches of a step, where that may fail. A state can be measured without it. NULL: there is nothing
+     *  to prepare. */
+    mpm_status (*ready)(mpm_backend *backend);
+
+    /** Why launches have come to nothing, which have no status of their own. NULL: they cannot fail. */
+    mpm_status (*status)(mpm_backend *backend);
 
     /** After sweeps over values that are not finite: scratch that outlives a sweep may hold some of them. */
     void (*clean)(mpm_backend *backend);

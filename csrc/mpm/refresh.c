@@ -37,6 +37,8 @@ mpm_status mpm_refresh_state(mpm_simulation *simulation)
         return status;
     if (!simulation->measured) {
         simulation->measure = mpm_sweeps_measure(simulation);
+        if ((status = mpm_sweeps_status(simulation)))
+            return status;
         mpm_rigid_motion_find(simulation);
         mpm_rigid_motion_measure(simulation, &simulation->measure);
         simulation->measured = true;

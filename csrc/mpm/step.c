@@ -39,7 +39,8 @@ mpm_status mpm_step_begin(void *self)
     mpm_status status = mpm_rebin_if_due(self);
     if (status)
         return status;
-    status = mpm_implicit_reserve(self);
+    if (!(status = mpm_sweeps_ready(self)))
+        status = mpm_implicit_reserve(self);
     return mpm_halo_agree(self, status ? status : mpm_loading_reserve(self));
 }
 
@@ -102,6 +103,13 @@ static mpm_status prepare_gather(mpm_simulation *simulation, const mpm_step *ste
     return status;
 }
 
+/* What launches and other processes say of the step. */
+static mpm_status launched(mpm_simulation *simulation)
+{
+    const mpm_status status = mpm_sweeps_status(simulation);
+    return status ? status : mpm_halo_status(simulation);
+}
+
 mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason)
 {
     mpm_simulation *simulation = self;
@@ -119,7 +127,7 @@ mpm_status mpm_step_attempt(void *self, const mpm_step *step, mpm_reason *reason
     if (!status && (status = check(simulation, step->dt, reason)))
         return status;
     status = *reason == MPM_NO_REASON ? prepare_gather(simulation, step, reason) : MPM_OK;
-    return status ? status : mpm_halo_status(simulation);
+    return status ? status : launched(simulation);
 }
 
 bool mpm_step_may_retry(const void *self, const mpm_step *step, mpm_reason reason)
@@ -212,5 +220,5 @@ mpm_status mpm_step_commit(void *self, const mpm_step *step)
     const mpm_status status = mpm_strays_find(simulation);
     if (!status && (mpm_timestep_revise(simulation) || simulation->binning_due))
         simulation->stage.scattered = false;
-    return status ? status : mpm_halo_status(simulation);
+    return status ? status : launched(simulation);
 }

@@ -37,12 +37,24 @@ mpm_status mpm_sweeps_begin(mpm_simulation *simulation)
     simulation->reports.kept_books = mpm_memory_new(&simulation->run.allocator, simulation->boundary.count,
                                                     sizeof *simulation->reports.kept_books);
     if (status || !simulation->reports.kept_books)
-        status = mpm_halo_agree(simulation, MPM_OUT_OF_MEMORY);
+        status = mpm_halo_agree(simulation, status ? status : MPM_OUT_OF_MEMORY);
     else
         status = mpm_sweeps_fit(simulation, &simulation->grid);
     if (status)
         mpm_sweeps_end(simulation);
     return status;
+}
+
+mpm_status mpm_sweeps_ready(mpm_simulation *simulation)
+{
+    mpm_backend *backend = simulation->backend;
+    return backend->ready ? backend->ready(backend) : MPM_OK;
+}
+
+mpm_status mpm_sweeps_status(mpm_simulation *simulation)
+{
+    mpm_backend *backend = simulation->backend;
+    return backend->status ? backend->status(backend) : MPM_OK;
 }
 
 void mpm_sweeps_end(mpm_simulation *simulation)

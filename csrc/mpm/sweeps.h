@@ -7,6 +7,8 @@
 #include "mpm/state.h"
 
 mpm_status mpm_sweeps_begin(mpm_simulation *simulation); /* begins the back end; makes reports */
+mpm_status mpm_sweeps_ready(mpm_simulation *simulation); /* before a step */
+mpm_status mpm_sweeps_status(mpm_simulation *simulation); /* of the launches so far */
 void mpm_sweeps_end(mpm_simulation *simulation);
 mpm_status mpm_sweeps_fit(void *simulation, const mpm_grid *grid);    /* reports for that grid; prepares a binning */
 /* Reduces what tasks or blocks report, as mpm_reduction_finish does. */

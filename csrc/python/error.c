@@ -136,6 +136,8 @@ PyObject *mpm_python_raise(PyObject *self, mpm_status status)
         return raise_noted(state->convergence_error, self, true);
     case MPM_ESCAPED:
         return raise_noted(state->escape_error, self, false);
+    case MPM_DEVICE_FAILED:
+        return raise_noted(state->simulation_error, self, false);
     default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);

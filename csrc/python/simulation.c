@@ -5,6 +5,7 @@
 #include <float.h>
 #include <string.h>
 
+#include "mpm/gpu_backend.h"
 #include "mpm/implicit.h"
 #include "mpm/odd_backend.h"
 #include "python/core.h"
@@ -394,6 +395,24 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
     }
 }
 
+/* Takes the driver out of its capsule, which has none from then on. */
+static PyObject *use_gpu(PyObject *self, PyObject *capsule)
+{
+    mpm_gpu_driver *driver = PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE);
+    mpm_simulation *core = driver ? enter(self) : NULL;
+    if (!core)
+        return NULL;
+    const mpm_status status = mpm_gpu_backend_use(core, driver);
+    if (status == MPM_BAD_ARGUMENT) {
+        PyErr_SetString(PyExc_ValueError, "the simulation has had particles, its kernels have several lanes, or the "
+                                          "driver's image is of another precision or dimension");
+        return NULL;
+    }
+    if (!status && (PyCapsule_SetDestructor(capsule, NULL) || PyCapsule_SetName(capsule, MPM_GPU_CAPSULE ".taken")))
+        return NULL;
+    return mpm_python_core_finish(self, status);
+}
+
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
@@ -423,6 +442,8 @@ static PyMethodDef methods[] = {
     {"set_heat_collider", set_heat_collider, METH_VARARGS,
      "set_heat_collider(collider, kind, value, coefficient): the same, of a collider; between steps"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
+    {"use_gpu", use_gpu, METH_O,
+     "use_gpu(driver): a simulation without particles, whose kernels have one lane, runs on the GPU of a capsule"},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
     MPM_PYTHON_TEAMS,

@@ -8,7 +8,7 @@ static const char *const reasons[MPM_REASONS] = {
     [MPM_RESPONSE_NOT_FINITE] = "response_not_finite", [MPM_LEFT_DOMAIN] = "left_domain",
     [MPM_WRITTEN_NOT_FINITE] = "written_not_finite", [MPM_WRITTEN_INVERTED] = "written_inverted",
     [MPM_WRITTEN_OUTSIDE] = "written_outside", [MPM_WRITTEN_NOT_STATE] = "written_not_state",
-    [MPM_WRITTEN_TOGETHER] = "written_together"};
+    [MPM_WRITTEN_TOGETHER] = "written_together", [MPM_DEVICE_ENDED] = "device_ended"};
 
 const char *mpm_error_reason(mpm_reason reason, const char *const *own)
 {

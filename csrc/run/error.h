@@ -30,6 +30,7 @@ enum {
     MPM_WRITTEN_OUTSIDE,    /* through a view: a position outside the domain */
     MPM_WRITTEN_NOT_STATE,  /* through a view: J of a solid, F of a fluid, or the history of another law */
     MPM_WRITTEN_TOGETHER,   /* through views: values that break a condition together, which `name` has in words */
+    MPM_DEVICE_ENDED,       /* of a GPU, whose driver says `name` */
     MPM_REASONS
 };
 

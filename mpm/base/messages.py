@@ -229,6 +229,10 @@ def written_together(t: Error) -> str:
     )
 
 
+def device_ended(t: Error) -> str:
+    return f"the device has failed, and the state of the simulation is lost: {t.subject}"
+
+
 # ---- the Material Point Method --------------------------------------------------------------------------------------
 
 
@@ -349,7 +353,7 @@ WORDS: dict[str, Callable[[Error], str]] = {
     function.__name__: function
     for function in (
         *(dt_too_small, dt_above_bound, collider_too_fast, not_converged, left_range, state_not_finite),
-        *(response_not_finite, left_domain),
+        *(response_not_finite, left_domain, device_ended),
         *(written_not_finite, written_inverted, written_outside, written_not_state, written_together),
         *(grid_not_finite, grid_moves_too_far, particle_would_invert, body_too_long, body_no_pose),
         temperature_left_range,

@@ -32,6 +32,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     threads: int | None = None,
+    device: str = "cpu",
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
     loads: Mapping[str, Callable[..., Any] | Mapping[str, Callable[..., Any]]] | None = None,
@@ -48,6 +49,8 @@ def load(
         Of the file.
     threads : int, optional
         Default as for a new `Simulation`.
+    device : {"cpu"}
+        Where steps run, wherever they ran before.
     body_force : callable, optional
         The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.
         None if the scene has none.
@@ -87,7 +90,7 @@ def load(
     try:
         with files.opened(name) as (size, part):
             kept = container.read(size, part)
-            made = _made(*kept, threads, body_force, _laws(laws), _functions(loads))
+            made = _made(*kept, threads, body_force, _laws(laws), _functions(loads), device)
     except FileFormatError as error:
         raise FileFormatError(f"{name!r} {error}") from error
     made._join(team)
@@ -186,9 +189,10 @@ def loads(
     body_force: BodyForce | None = None,
     laws: Mapping[str, UserLaw] | None = None,
     functions: Mapping[str, Any] | None = None,
+    device: str = "cpu",
 ) -> Any:
     """The solver of which these are the bytes; `functions` of its loads. Pickles call it."""
-    return _made(*container.unpack(data), threads, body_force, laws or {}, functions)
+    return _made(*container.unpack(data), threads, body_force, laws or {}, functions, device)
 
 
 def _made(
@@ -198,6 +202,7 @@ def _made(
     body_force: BodyForce | None,
     laws: Mapping[str, UserLaw],
     functions: Mapping[str, Any] | None,
+    device: str,
 ) -> Any:
     """The solver that a container holds."""
     _bring_back(tree, laws)
@@ -212,4 +217,6 @@ def _made(
             raise ValueError(f"body_force = {_check.shown(body_force)}: must be None: the scene has none")
         kept.scene._body_force = body_force
     _put_functions(kept.scene, functions or {})
+    if device != "cpu":
+        kept = solver._moved(kept, device)
     return understood("the state", lambda: solver._of(kept, threads))

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from mpm.base import _check, memory
 from mpm.base._check import FloatArray, Unset
+from mpm.materials.laws import Material
 from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
 from mpm.sampling.filling import fitted
+from mpm.scene.colliders import refuse_restitution
 from mpm.scene.scene import Body, Scene
 from mpm.shapes import Points
 from mpm.solver.populated import Gone
@@ -319,3 +321,13 @@ def described(part: Part, left: int, scene: Scene) -> str:
             exactness = f" ({error:+.2%} of the shape's)"
     fewer = f", of which {left} are left" * (left < part.particles)
     return f"{body._made_of()}: {part.particles} particles, {part.mass:.6g} {body._unit}{exactness}{fewer}"
+
+
+def refuse_useless_restitution(scene: Scene, materials: Sequence[Material]) -> None:
+    """Raise ValueError for a restitution if none of the materials is rigid."""
+    if not any(material._row["rigid"] for material in materials):
+        refuse_restitution(
+            scene.walls,
+            scene.colliders,
+            "bodies of mpm.materials.Rigid rebound by it, and there is none; elastic bodies rebound by themselves",
+        )

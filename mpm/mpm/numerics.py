@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
 from mpm.materials.pore import SURFACES
-from mpm.mpm import citations
+from mpm.mpm import citations, devices
 from mpm.scene import heat, pores, walls
 from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
@@ -242,6 +242,8 @@ class Numerics(Leaving):
         deformable=True,
     )
 
+    device: str = option(devices.HOST, devices.checked, meaning="where steps run", kept=False)
+
     @classmethod
     def checked(cls, scene: Scene, arguments: Mapping[str, Any]) -> Self:
         """The options of a simulation of the scene; errors name option, value and what is allowed."""
@@ -279,6 +281,10 @@ class Numerics(Leaving):
         """As of the base. Descriptions leave the correction of densities out where there is none, as older versions
         did."""
         return super().restored(scene, {"density_correction": 0.0, **entries})
+
+    def on(self, device: str) -> Self:
+        """The same on another device."""
+        return replace(self, device=devices.checked(rows(Numerics)["device"], device, {}))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -495,6 +501,8 @@ def new_core(
         arguments["density_correction"] = DENSITY_CORRECTION  # of fluids that are added later
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()
+    if chosen.device != devices.HOST:
+        arguments["isa"] = "scalar"  # whose layout is that of a GPU: one particle after the other
     core = _core.Simulation(**arguments)
     if scene._touches:
         _set_contacts(core, scene)

@@ -21,7 +21,7 @@ from mpm.handles.solver import Solver
 from mpm.joints import Joint
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
-from mpm.mpm import bodies, citations, fullness, grid, numerics
+from mpm.mpm import bodies, citations, devices, fullness, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
 from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, warn_of_thin
@@ -35,7 +35,6 @@ from mpm.scene.colliders import (
     counts_inside,
     place,
     prepare,
-    refuse_restitution,
     warn_of_counted,
     warn_of_particles_inside,
     warn_of_thin_or_missing,
@@ -268,6 +267,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         steadily are not damped, and all frequencies are damped alike; 0.5 to 0.8 is usual. Its impulse is in
         ``damping_impulse``, too; a body in free fall falls as much slower. Only explicit steps; the standard scheme
         runs at about half of its speed.
+    device : {"cpu"}
+        Where steps run.
 
     comm : mpi4py.MPI.Intracomm, optional
         Run together with the other MPI processes of this communicator: needs the extra ``mpi`` and a script under
@@ -336,6 +337,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         dissipation: bool = False,
         damping: float = 0.0,
         local_damping: float = 0.0,
+        device: str = "cpu",
         comm: Any = None,
         **common: Unpack[CommonArguments],
     ) -> None:
@@ -351,9 +353,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
-        _refuse_useless_restitution(scene, scene._filling)
+        bodies.refuse_useless_restitution(scene, scene._filling)
         scene._layers()  # may raise
         refuse_emitters_outside(scene, self._numerics.dx)
+        devices.refuse(self._numerics, "comm", team is not None)
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sampled = bodies.sample_all(scene, self._numerics, self._rng)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
@@ -380,6 +383,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _begin(self, scene: _scene.Scene, colliders: Sequence[Prepared]) -> None:
         """Begin with a core that has no particles yet."""
         core = numerics.new_core(scene, self._numerics)
+        devices.use(core, scene, self._numerics, self._materials)
         for load in mechanical(scene.loads):
             core.add_load(load.name)
         super().__init__(core, scene, colliders=place(core, colliders), threads=self._numerics.threads)
@@ -410,6 +414,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         return hashlib.sha256(np.ascontiguousarray(self.particles._copy(name)).tobytes()).hexdigest()
 
     def _refuse_with_team(self, material: Material) -> None:
+        devices.refuse(self._numerics, "comm")
         if self._team is not None and material._row["rigid"]:
             raise NotImplementedError("comm: mpm.materials.Rigid does not run in several MPI processes yet")
 
@@ -458,13 +463,15 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
         bodies.refuse_material(sampled.body, self._numerics)
-        self._refuse_with_team(sampled.body.material)
+        if self._team is not None:
+            self._refuse_with_team(sampled.body.material)
+        material = sampled.body.material
+        devices.refuse_material(self._numerics, self._materials, material)
         heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
         heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
         heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)
         pores.refuse_material(sampled.body.material, sampled.body.name, self._scene)
         pores.refuse_head(sampled.body.material, sampled.body.name, self._scene)
-        material = sampled.body.material
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
         else:
@@ -537,6 +544,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
+        devices.refuse_material(self._numerics, self._materials, body.material)
         pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
@@ -660,6 +668,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._attached = kept.attached
         return self
 
+    @classmethod
+    def _moved(cls, kept: Snapshot, device: str, /) -> Snapshot:
+        return replace(kept, numerics=kept.numerics.on(device))
+
     def _snapshot(self, *, streamed: bool = False) -> Snapshot:
         return Snapshot(
             scene=copy.copy(self._scene),
@@ -686,12 +698,13 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
+        devices.refuse_scene(scene, self._numerics)
         self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
         heat.refuse_heaters(scene)
         pores.refuse_walls(scene)
-        _refuse_useless_restitution(scene, self._materials)
+        bodies.refuse_useless_restitution(scene, self._materials)
 
     def _admit_load(self, load: Load) -> None:
         body = next(body for body in self._scene.bodies if body.name == load.body)
@@ -737,7 +750,7 @@ class Simulation(Populated, Solver, kind="simulation"):
                 options.pop(name, None)
         if options.get("sampling", "lattice") != "lattice":
             options["rng"] = self._sampled_with()
-        return type(self)(scene, threads=self.threads, **options)
+        return type(self)(scene, threads=self.threads, device=self._numerics.device, **options)
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -842,6 +855,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         C. T. Kelley, D. E. Keyes, Convergence analysis of pseudo-transient continuation, SIAM J. Numer. Anal. 35
         (1998) 508-523.
         """
+        devices.refuse(self._numerics, "equilibrate")
         return bring_to_rest(self, self.dtype, increments, tolerance)
 
     # ---- what it says ----------------------------------------------------------------------------------
@@ -894,17 +908,12 @@ class Simulation(Populated, Solver, kind="simulation"):
             material = type(part.body.material).__name__
             raise ValueError(f"body = {body!r} is of {material}; must be a body of mpm.materials.Rigid")
         p = self.particles
-        walls, length = self._scene.walls, self._scene.upper - self._scene.lower
-        axes = "xyz"[: self._scene.dimension]
-        period = np.array(
-            [side * (walls[f"{a}-"].contact == "periodic") for a, side in zip(axes, length, strict=True)]
-        )
         m, x, v, C, F = (
             np.asarray(p._copy(name)[rows], dtype=np.float64) for name in ("mass", "x", "v", "C", "F")
         )
         index = int(p._copy("material")[rows.start])
         forces = self._rigid_forces(index)
-        return state_of(m, x, v, C[0], F[0], forces, self._forms[index], period, self._numerics.dx)
+        return state_of(m, x, v, C[0], F[0], forces, self._forms[index], self._periods(), self._numerics.dx)
 
     def _shaped(self) -> list[Solid]:
         if not self._forms:
@@ -989,12 +998,3 @@ class Simulation(Populated, Solver, kind="simulation"):
             solver += f", particle collisions: {chosen.particle_collisions}"
         yield f"method  {chosen.scheme()}{solver}, {self._stepping(chosen.dt)}"
         yield self._machine(chosen.dtype, self._core.memory())
-
-
-def _refuse_useless_restitution(scene: _scene.Scene, materials: Sequence[Material]) -> None:
-    if not any(material._row["rigid"] for material in materials):
-        refuse_restitution(
-            scene.walls,
-            scene.colliders,
-            "bodies of mpm.materials.Rigid rebound by it, and there is none; elastic bodies rebound by themselves",
-        )

@@ -49,6 +49,10 @@ class Keepable(Protocol):
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
         """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
 
+    @classmethod
+    def _moved(cls, kept: Any, device: str, /) -> Any:
+        """The snapshot of a solver that runs on another device."""
+
 
 SOLVERS: dict[str, type[Keepable]] = {}
 """The solvers that files may hold, by kind. The definition of a class enters it."""

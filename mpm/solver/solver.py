@@ -159,6 +159,13 @@ class SolverBase(Run, Collides):
         """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
         raise NotImplementedError
 
+    @classmethod
+    def _moved(cls, kept: Any, device: str, /) -> Any:
+        """The snapshot of a solver that runs on another device."""
+        raise NotImplementedError(
+            f"device = {_check.shown(device)}: a {_check.qualified(cls)} runs on 'cpu' alone"
+        )
+
     @staticmethod
     def _format() -> Format:
         """The format of its snapshots."""

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/gpu/engine.h"
+
+#include <string.h>
+
+static void drop(mpm_gpu_engine *engine, mpm_gpu_array *array)
+{
+    if (array->at)
+        engine->driver->release(engine->driver, array->at);
+    *array = (mpm_gpu_array){0};
+}
+
+mpm_status mpm_engine_hold(mpm_gpu_engine *engine, mpm_gpu_array *array, size_t bytes)
+{
+    if (engine->failure)
+        return engine->failure;
+    if (bytes <= array->bytes)
+        return MPM_OK;
+    drop(engine, array);
+    const mpm_status status = engine->driver->allocate(engine->driver, &array->at, bytes);
+    if (!status)
+        array->bytes = bytes;
+    else if (status != MPM_OUT_OF_MEMORY)
+        engine->failure = status;
+    return status;
+}
+
+mpm_status mpm_engine_hold_particles(mpm_gpu_engine *engine, ptrdiff_t count)
+{
+    const size_t stride = ((size_t)count + 31) / 32 * 32, d = (size_t)engine->dim;
+    if (stride > INT32_MAX)
+        return MPM_TOO_LARGE;
+    const size_t real = stride * engine->real_size, number = stride * sizeof(int);
+    mpm_status status = MPM_OK;
+    for (int set = 0; set < 2; set++) {
+        mpm_gpu_columns *to = set ? &engine->next : &engine->now;
+        struct {
+            mpm_gpu_array *array;
+            size_t bytes;
+        } wanted[] = {
+            {&to->x, d * real}, {&to->v, d * real}, {&to->C, d * d * real}, {&to->F, (size_t)engine->strains * real},
+            {&to->history, (size_t)engine->history * real}, {&to->mass, real}, {&to->volume, real},
+            {&to->key, number}, {&to->row, number},
+        };
+        for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !status; k++)
+            status = mpm_engine_hold(engine, wanted[k].array, wanted[k].bytes);
+    }
+    mpm_gpu_array *const scratch[] = {&engine->key, &engine->cell_of, &engine->order};
+    for (size_t k = 0; k < sizeof scratch / sizeof *scratch && !status; k++)
+        status = mpm_engine_hold(engine, scratch[k], number);
+    engine->count = (int)count;
+    engine->stride = (int)stride;
+    return status;
+}
+
+static void note(mpm_gpu_engine *engine, mpm_status status)
+{
+    if (!engine->failure)
+        engine->failure = status;
+}
+
+void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t bytes)
+{
+    if (!engine->failure && bytes)
+        note(engine, engine->driver->read(engine->driver, to, from, bytes));
+}
+
+/* Where component c of particle `first` is. */
+static char *place_of(const mpm_gpu_engine *engine, const mpm_gpu_array *array, int c, int first)
+{
+    return (char *)array->at + ((size_t)c * (size_t)engine->stride + (size_t)first) * engine->real_size;
+}
+
+/* Moves one component of `particles` between a staged column and rows of `width` reals. */
+static void stride_reals(void *staged, void *rows, int width, int particles, size_t size, bool to_rows)
+{
+    for (int i = 0; i < particles; i++) {
+        char *one = (char *)staged + (size_t)i * size, *other = (char *)rows + (size_t)i * (size_t)width * size;
+        memcpy(to_rows ? other : one, to_rows ? one : other, size);
+    }
+}
+
+/* In pieces, for which the host has room at any time. */
+static void copy_components(mpm_gpu_engine *engine, const mpm_gpu_array *array, int first, int count, int width,
+                            void *rows, bool to_rows)
+{
+    mpm_gpu_driver *driver = engine->driver;
+    const size_t size = engine->real_size;
+    for (int p = 0; p < engine->count; p += MPM_GPU_STAGED) {
+        const int particles = engine->count - p < MPM_GPU_STAGED ? engine->count - p : MPM_GPU_STAGED;
+        const size_t bytes = (size_t)particles * size;
+        for (int c = 0; c < count && !engine->failure; c++) {
+            char *there = place_of(engine, array, first + c, p);
+            char *here = (char *)rows + ((size_t)p * (size_t)width + (size_t)c) * size;
+            if (!to_rows) {
+                stride_reals(engine->staged, here, width, particles, size, false);
+                note(engine, driver->write(driver, there, engine->staged, bytes));
+                continue;
+            }
+            mpm_engine_get(engine, engine->staged, there, bytes);
+            if (!engine->failure)
+                stride_reals(engine->staged, here, width, particles, size, true);
+        }
+    }
+}
+
+void mpm_engine_write(mpm_gpu_engine *engine, const mpm_gpu_array *to, int first, int count, int width,
+                      const void *from)
+{
+    copy_components(engine, to, first, count, width, (void *)from, false);
+}
+
+void mpm_engine_read(mpm_gpu_engine *engine, const mpm_gpu_array *from, int first, int count, int width, void *to)
+{
+    copy_components(engine, from, first, count, width, to, true);
+}
+
+static void clear_columns(mpm_gpu_engine *engine, mpm_gpu_columns *columns)
+{
+    mpm_gpu_array *const all[] = {&columns->x, &columns->v, &columns->C, &columns->F, &columns->history,
+                                  &columns->mass, &columns->volume, &columns->key, &columns->row};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        drop(engine, all[k]);
+}
+
+static void clear_tables(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
+{
+    mpm_gpu_array *const all[] = {&tables->place_of, &tables->place_key, &tables->room_of, &tables->room_key,
+                                  &tables->start};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        drop(engine, all[k]);
+}
+
+void mpm_engine_clear(mpm_gpu_engine *engine)
+{
+    mpm_gpu_array *const all[] = {
+        &engine->nodes[0], &engine->nodes[1], &engine->tiles, &engine->reports[0], &engine->reports[1], &engine->law,
+        &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
+        &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],
+        &engine->all[2]};
+    clear_columns(engine, &engine->now);
+    clear_columns(engine, &engine->next);
+    clear_tables(engine, &engine->tables);
+    clear_tables(engine, &engine->older);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        drop(engine, all[k]);
+    mpm_memory_free(engine->allocator, engine->staged);
+    engine->staged = NULL;
+}

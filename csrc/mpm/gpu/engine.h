@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The state of a simulation on a GPU, and the launches of its kernels: what mpm/gpu_backend.c needs of this folder. The
+ * structs that kernels get depend on precision and dimension (launch.h), so every variant has a table of
+ * functions of its own.
+ *
+ * The first failure of a driver ends all launches that follow; functions without a status leave it in `failure`.
+ */
+#pragma once
+#include "mpm/gpu/driver.h"
+#include "mpm/kernels/kernels.h"
+
+/** Memory of the device. */
+typedef struct mpm_gpu_array {
+    void *at;
+    size_t bytes;
+} mpm_gpu_array;
+
+/** Columns of the particles, [component][particle]. */
+typedef struct mpm_gpu_columns {
+    mpm_gpu_array x, v, C, F, history, mass, volume, key, row;
+} mpm_gpu_columns;
+
+/** Where the particles are: blocks with particles, blocks whose nodes they reach, the first particle of each cell. The
+ *  two tables of blocks number those in the domain (`number`, by key), and list them (`key_of`). */
+typedef struct mpm_gpu_tables {
+    mpm_gpu_array place_of, place_key, room_of, room_key, start;
+    int places, rooms;
+} mpm_gpu_tables;
+
+typedef struct mpm_gpu_engine mpm_gpu_engine;
+
+/** A sweep. `x`, `new_x`, `nodes`: which of two arrays. */
+typedef struct mpm_gpu_launch {
+    mpm_gpu_kernel kernel;
+    int x, new_x, nodes;
+    double dt, next_dt;
+} mpm_gpu_launch;
+
+typedef struct mpm_gpu_variant {
+    size_t node_bytes; /* of the nodes of a block */
+    /** What the law's functions get of a material, in the form of one lane. False: there is not enough room, or the law
+     *  is none of the package. */
+    bool (*prepare)(const mpm_material *material, void *prepared, size_t room);
+    void (*sweep)(mpm_gpu_engine *engine, const mpm_gpu_launch *launch);
+    void (*pass)(mpm_gpu_engine *engine, const mpm_grid_pass *pass, int nodes);
+    /** What the last sweep, or pass, has reported. */
+    void (*measured)(mpm_gpu_engine *engine, mpm_measure *measure);
+    void (*passed)(mpm_gpu_engine *engine, mpm_block_report *report);
+    /** Sorts the particles, whose positions are in array `x` and will be in the other one. `nodes` >= 0: in mid step;
+     *  v and C are not moved, and these velocities are taken over by the other array. Errors: MPM_OUT_OF_MEMORY, and
+     *  nothing has changed. */
+    mpm_status (*sort)(mpm_gpu_engine *engine, int x, int nodes);
+    /** Makes the tables for particles that lie block by block: `key` and `end`, their last particle and 1, of each. */
+    mpm_status (*lay)(mpm_gpu_engine *engine, int places, const int *key, const int *end);
+} mpm_gpu_variant;
+
+struct mpm_gpu_engine {
+    const mpm_gpu_variant *variant;
+    mpm_gpu_driver *driver;
+    const mpm_allocator *allocator;
+    mpm_status failure;
+    int dim, strains, history; /* reals of F or J, and of the history */
+    size_t real_size;
+    int64_t cells[3];
+    double lower[3], dx, allowed, J_low, J_high;
+    int blocks[3];             /* in the table of all */
+    int count, stride;         /* of particles */
+    mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */
+    mpm_gpu_tables tables, older;
+    mpm_gpu_array nodes[2], tiles, reports[2], law;
+    mpm_gpu_array block_count, mark[2], key, cell_of, cell_count, order, before[3], all[3]; /* scratch of a sort */
+    void *staged;              /* room of the host for copies: MPM_GPU_STAGED reals */
+};
+
+enum { MPM_GPU_STAGED = 1 << 16 };
+
+extern const mpm_gpu_variant mpm_engine_float2_variant, mpm_engine_float3_variant, mpm_engine_double2_variant,
+    mpm_engine_double3_variant;
+
+/** Makes an array hold `bytes`; what it held is lost. Errors: MPM_OUT_OF_MEMORY, and it is empty. */
+mpm_status mpm_engine_hold(mpm_gpu_engine *engine, mpm_gpu_array *array, size_t bytes);
+
+/** Makes the columns hold `count` particles; what they held is lost. */
+mpm_status mpm_engine_hold_particles(mpm_gpu_engine *engine, ptrdiff_t count);
+
+/** Copies `count` components of all particles, from the `first` one of an array of the device on, from or to the first
+ *  ones of `width` reals per particle. */
+void mpm_engine_write(mpm_gpu_engine *engine, const mpm_gpu_array *to, int first, int count, int width,
+                      const void *from);
+void mpm_engine_read(mpm_gpu_engine *engine, const mpm_gpu_array *from, int first, int count, int width, void *to);
+
+/** Copies bytes from the device. */
+void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t bytes);
+
+/** Frees all but the driver. */
+void mpm_engine_clear(mpm_gpu_engine *engine);

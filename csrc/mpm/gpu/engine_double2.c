@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#define MPM_ISA scalar
+#define MPM_ISA_SCALAR 1
+#define MPM_REAL double
+#define MPM_DIM 2
+#include "mpm/gpu/engine_variant.h"
+
+const mpm_gpu_variant mpm_engine_double2_variant = VARIANT;

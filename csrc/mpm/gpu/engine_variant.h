@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The host's side of the launches, compiled for one precision and dimension: it fills the structs of launch.h and
+ * launches the kernels in the order of docs/design/029-gpu.md.
+ */
+#pragma once
+#include "base/simd.h"
+
+#define ALIGN_VEC4 __attribute__((aligned(16)))
+#include "materials/law_switch.h"
+#include "materials/prepared.h"
+#include "mpm/gpu/engine.h"
+#include "mpm/gpu/launch.h"
+
+#define ARGUMENTS(...) ((void *[]){__VA_ARGS__})
+
+static void run(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, unsigned ctas, unsigned threads, unsigned bytes,
+                void **arguments)
+{
+    if (!engine->failure && ctas)
+        engine->failure =
+            engine->driver->launch(engine->driver, kernel, (mpm_gpu_shape){ctas, threads, bytes}, arguments);
+}
+
+static unsigned ctas_of(size_t items, unsigned threads)
+{
+    return (unsigned)((items + threads - 1) / threads);
+}
+
+/* A thread per item. */
+static void run_each(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, int items, void **arguments)
+{
+    run(engine, kernel, ctas_of((size_t)items, GPU_SORT_THREADS), GPU_SORT_THREADS, 0, arguments);
+}
+
+static void clear(mpm_gpu_engine *engine, const mpm_gpu_array *array, size_t bytes)
+{
+    if (!engine->failure && bytes)
+        engine->failure = engine->driver->fill(engine->driver, array->at, 0, bytes);
+}
+
+static void put_bytes(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes)
+{
+    if (!engine->failure && bytes)
+        engine->failure = engine->driver->write(engine->driver, to->at, from, bytes);
+}
+
+static int read_int(mpm_gpu_engine *engine, const mpm_gpu_array *array, int at)
+{
+    int value = 0;
+    mpm_engine_get(engine, &value, (const int *)array->at + at, sizeof value);
+    return value;
+}
+
+static struct gpu_blocks blocks_of(const mpm_gpu_engine *engine)
+{
+    return (struct gpu_blocks){{engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
+}
+
+static int count_blocks_of(const mpm_gpu_engine *engine)
+{
+    return engine->blocks[0] * engine->blocks[1] * engine->blocks[2];
+}
+
+static struct gpu_particles particles_of(const mpm_gpu_engine *engine, const mpm_gpu_columns *of, int x)
+{
+    return (struct gpu_particles){
+        .count = engine->count, .stride = engine->stride, .x = (x ? &engine->next : &engine->now)->x.at, .v = of->v.at,
+        .C = of->C.at, .F = of->F.at, .history = of->history.at, .mass = of->mass.at, .volume = of->volume.at,
+        .key = of->key.at, .row = of->row.at};
+}
+
+/* By the kernels that take particles one by one. */
+static bool prepare(const mpm_material *material, void *prepared, size_t room)
+{
+#ifdef MPM_WITH_SCALAR
+    union law_parameters parameters = {0};
+    if (material->law >= MPM_LAW_COUNT || MPM_KERNEL(general_laws_size)(material->law) > room)
+        return false;
+    prepare_law(material->law, &parameters, material);
+    memcpy(prepared, &parameters, MPM_KERNEL(general_laws_size)(material->law));
+    return true;
+#else
+    (void)material, (void)prepared, (void)room;
+    return false;
+#endif
+}
+
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
+
+/* Adds `count` reports to one. */
+static void add_all_reports(mpm_gpu_engine *engine, int count)
+{
+    mpm_gpu_array *reports = engine->reports;
+    int from = 0;
+    while (count > 1) {
+        int left = (int)ctas_of((size_t)count, GPU_SORT_THREADS);
+        run(engine, MPM_GPU_ADD_REPORTS, (unsigned)left, GPU_SORT_THREADS, 0,
+            ARGUMENTS(&count, &reports[from].at, &reports[1 - from].at));
+        count = left;
+        from = 1 - from;
+    }
+    if (from) { /* one report is always in the first array */
+        const mpm_gpu_array kept = reports[0];
+        reports[0] = reports[1];
+        reports[1] = kept;
+    }
+}
+
+/* Room for the reports of as many CTAs, in either array. */
+static mpm_status hold_reports(mpm_gpu_engine *engine, int count)
+{
+    mpm_status status = MPM_OK;
+    for (int k = 0; k < 2 && !status; k++)
+        status = mpm_engine_hold(engine, &engine->reports[k], (size_t)(count + 1) * sizeof(struct gpu_report));
+    return status;
+}
+
+static void measured(mpm_gpu_engine *engine, mpm_measure *measure)
+{
+    struct gpu_report report = {0};
+    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    *measure = (mpm_measure){
+        .mass = report.sum[GPU_MASS], .kinetic = report.sum[GPU_KINETIC], .elastic = report.sum[GPU_ELASTIC],
+        .rate2 = report.most[GPU_RATE2], .wave2 = report.most[GPU_WAVE2], .speed = report.most[GPU_SPEED],
+        .advection_speed = report.most[GPU_SPEED], .gradient2 = report.most[GPU_GRADIENT2],
+        .least_det = 1 - report.most[GPU_LOSS], .outside = (int64_t)report.sum[GPU_OUTSIDE],
+        .out_of_range = (int64_t)report.sum[GPU_OUT_OF_RANGE], .clipped = (int64_t)report.sum[GPU_CLIPPED]};
+    for (int a = 0; a < 3; a++) {
+        measure->momentum[a] = a < DIM ? report.sum[GPU_MOMENTUM + a] : 0;
+        measure->mass_moment[a] = a < DIM ? report.sum[GPU_MASS_MOMENT + a] : 0;
+        measure->angular_momentum[a] = report.sum[GPU_ANGULAR_MOMENTUM + a];
+    }
+}
+
+static void passed(mpm_gpu_engine *engine, mpm_block_report *found)
+{
+    struct gpu_report report = {0};
+    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    *found = (mpm_block_report){.speed = report.most[GPU_NODE_SPEED]};
+    for (int a = 0; a < 3; a++) {
+        found->lowest[a] = -report.most[GPU_FALLEST + a];
+        found->highest[a] = report.most[GPU_HIGHEST + a];
+        found->impulse[a] = report.sum[GPU_IMPULSE + a];
+    }
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------------ */
+
+static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
+{
+    const double h = engine->dx;
+    const mpm_gpu_tables *tables = &engine->tables;
+    struct gpu_sweep sweep = {
+        .particles = particles_of(engine, &engine->now, launch->x),
+        .new_x = (launch->new_x ? &engine->next : &engine->now)->x.at,
+        .blocks = blocks_of(engine),
+        .key_of = tables->place_key.at, .start = tables->start.at, .room_of = tables->room_of.at,
+        .velocity = engine->nodes[launch->nodes].at, .tiles = engine->tiles.at, .law = engine->law.at,
+        .reports = engine->reports[0].at,
+        .dx = h, .allowed = engine->allowed,
+        .dt = (real)launch->dt, .dt_cells = (real)(launch->dt / h),
+        .h = (real)h, .affine = (real)(4 / h), .spin = (real)(h / 4), .isolated = (real)(1 / (h * h)),
+        .stress = (real)(-4 * launch->next_dt / h),
+        .J_low = (real)engine->J_low, .J_high = (real)engine->J_high,
+    };
+    for (int a = 0; a < 3; a++)
+        sweep.cells[a] = engine->cells[a], sweep.lower[a] = engine->lower[a];
+    run(engine, launch->kernel, (unsigned)tables->places, engine->driver->image.sweep_threads,
+        engine->driver->image.sweep_bytes, ARGUMENTS(&sweep));
+    if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE)
+        add_all_reports(engine, tables->places);
+}
+
+static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
+{
+    const mpm_gpu_tables *tables = &engine->tables;
+    struct gpu_pass pass = {
+        .blocks = blocks_of(engine), .key_of = tables->room_key.at, .place_of = tables->place_of.at,
+        .tiles = engine->tiles.at, .velocity = engine->nodes[nodes].at, .reports = engine->reports[0].at,
+        .dt = of->dt};
+    for (int a = 0; a < 3; a++)
+        pass.cells[a] = of->cells[a], pass.gravity[a] = of->gravity[a];
+    memcpy(pass.walls, of->walls, sizeof pass.walls);
+    run(engine, MPM_GPU_MOVE_NODES, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
+    add_all_reports(engine, tables->rooms);
+}
+
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
+
+/* out[i]: the sum of the `count` numbers of `in` before i; out[count]: of all. */
+static mpm_status sums_before(mpm_gpu_engine *engine, const mpm_gpu_array *in, mpm_gpu_array *out, int count, int level)
+{
+    const unsigned parts = ctas_of((size_t)count, GPU_SCAN_THREADS);
+    mpm_gpu_array *all = &engine->all[level], *before = &engine->before[level];
+    mpm_status status = mpm_engine_hold(engine, out, ((size_t)count + 1) * sizeof(int));
+    status = status ? status : mpm_engine_hold(engine, all, (parts + 1) * sizeof(int));
+    status = status ? status : mpm_engine_hold(engine, before, (parts + 1) * sizeof(int));
+    if (status)
+        return status;
+    run(engine, MPM_GPU_SCAN, parts, GPU_SCAN_THREADS, 0, ARGUMENTS(&count, (void *)&in->at, &out->at, &all->at));
+    if (parts > 1)
+        status = sums_before(engine, all, before, (int)parts, level + 1);
+    else
+        clear(engine, before, sizeof(int));
+    run(engine, MPM_GPU_SHIFT, parts, GPU_SCAN_THREADS, 0,
+        ARGUMENTS(&count, &out->at, &before->at, (void *)&in->at));
+    return status ? status : engine->failure;
+}
+
+/* Numbers the marked blocks, and lists them. */
+static mpm_status number_blocks(mpm_gpu_engine *engine, mpm_gpu_array *mark, mpm_gpu_array *number,
+                                mpm_gpu_array *key_of, int *count)
+{
+    int blocks = count_blocks_of(engine);
+    mpm_status status = sums_before(engine, mark, number, blocks, 0);
+    if (status)
+        return status;
+    *count = read_int(engine, number, blocks);
+    if ((status = mpm_engine_hold(engine, key_of, (size_t)(*count + 1) * sizeof(int))))
+        return status;
+    run_each(engine, MPM_GPU_LIST_BLOCKS, blocks, ARGUMENTS(&blocks, &mark->at, &number->at, &key_of->at));
+    return engine->failure;
+}
+
+/* Room for what the tables of blocks need. */
+static mpm_status hold_blocks(mpm_gpu_engine *engine)
+{
+    const size_t bytes = (size_t)count_blocks_of(engine) * sizeof(int);
+    mpm_status status = mpm_engine_hold(engine, &engine->block_count, bytes);
+    for (int k = 0; k < 2 && !status; k++)
+        status = mpm_engine_hold(engine, &engine->mark[k], bytes);
+    return status;
+}
+
+/* Makes an array of velocities hold those of the rooms, with what it has. */
+static mpm_status widen_nodes(mpm_gpu_engine *engine, mpm_gpu_array *nodes, int rooms)
+{
+    const size_t bytes = (size_t)(rooms + 1) * GPU_CELLS * sizeof(struct gpu_vec4);
+    if (bytes <= nodes->bytes)
+        return MPM_OK;
+    mpm_gpu_array wider = {0};
+    const mpm_status status = mpm_engine_hold(engine, &wider, bytes + bytes / 8);
+    if (status)
+        return status;
+    if (nodes->at) {
+        engine->failure = engine->driver->copy(engine->driver, wider.at, nodes->at, nodes->bytes);
+        engine->driver->release(engine->driver, nodes->at);
+    }
+    *nodes = wider;
+    return engine->failure;
+}
+
+/* Room for all whose size follows from the tables. */
+static mpm_status hold_by_tables(mpm_gpu_engine *engine, const mpm_gpu_tables *tables)
+{
+    mpm_status status = mpm_engine_hold(engine, &engine->tiles,
+                                        (size_t)(tables->places + 1) * GPU_TILE * sizeof(struct gpu_vec4));
+    for (int k = 0; k < 2 && !status; k++)
+        status = widen_nodes(engine, &engine->nodes[k], tables->rooms);
+    return status ? status : hold_reports(engine, tables->rooms > tables->places ? tables->rooms : tables->places);
+}
+
+static void swap_tables(mpm_gpu_engine *engine)
+{
+    const mpm_gpu_tables kept = engine->tables;
+    engine->tables = engine->older;
+    engine->older = kept;
+}
+
+/* Finds where the particles are; the tables of now become the older ones at the end. */
+static mpm_status find_places(mpm_gpu_engine *engine, struct gpu_particles *from)
+{
+    mpm_gpu_tables *to = &engine->older;
+    struct gpu_blocks blocks = blocks_of(engine);
+    const int block_count = count_blocks_of(engine);
+    mpm_status status = hold_blocks(engine);
+    if (status)
+        return status;
+    clear(engine, &engine->block_count, (size_t)block_count * sizeof(int));
+    run_each(engine, MPM_GPU_COUNT_BLOCKS, from->count,
+             ARGUMENTS(&blocks, from, &engine->key.at, &engine->block_count.at));
+    run_each(engine, MPM_GPU_MARK_BLOCKS, block_count,
+             ARGUMENTS(&blocks, &engine->block_count.at, &engine->mark[0].at, &engine->mark[1].at));
+    if ((status = number_blocks(engine, &engine->mark[0], &to->place_of, &to->place_key, &to->places)) ||
+        (status = number_blocks(engine, &engine->mark[1], &to->room_of, &to->room_key, &to->rooms)))
+        return status;
+    if (to->places > INT32_MAX / GPU_CELLS - 1)
+        return MPM_TOO_LARGE;
+    int cells = to->places * GPU_CELLS;
+    if ((status = mpm_engine_hold(engine, &engine->cell_count, (size_t)(cells + 1) * sizeof(int))))
+        return status;
+    clear(engine, &engine->cell_count, (size_t)cells * sizeof(int));
+    run_each(engine, MPM_GPU_COUNT_CELLS, from->count,
+             ARGUMENTS(&blocks, from, &to->place_of.at, &engine->cell_of.at, &engine->cell_count.at));
+    if ((status = sums_before(engine, &engine->cell_count, &to->start, cells, 0)))
+        return status;
+    run_each(engine, MPM_GPU_PUT, from->count,
+             ARGUMENTS(&from->count, &engine->cell_of.at, &to->start.at, &engine->cell_count.at, &engine->order.at));
+    run_each(engine, MPM_GPU_SORT_CELLS, cells, ARGUMENTS(&cells, &to->start.at, &engine->order.at));
+    return hold_by_tables(engine, to);
+}
+
+static mpm_status sort(mpm_gpu_engine *engine, int x, int nodes)
+{
+    struct gpu_particles from = particles_of(engine, &engine->now, x);
+    struct gpu_particles to = particles_of(engine, &engine->next, 1 - x);
+    struct gpu_blocks blocks = blocks_of(engine);
+    bool with_motion = nodes < 0;
+    const mpm_status status = find_places(engine, &from);
+    if (status)
+        return status;
+    run_each(engine, MPM_GPU_MOVE, from.count,
+             ARGUMENTS(&blocks, &engine->order.at, &engine->key.at, &from, &to, &engine->strains, &engine->history,
+                       &with_motion));
+    const mpm_gpu_columns kept = engine->now; /* the arrays of x stay where they are */
+    engine->now = engine->next;
+    engine->next = kept;
+    engine->next.x = engine->now.x;
+    engine->now.x = kept.x;
+    swap_tables(engine);
+    if (nodes >= 0)
+        run(engine, MPM_GPU_TAKE_NODES, (unsigned)engine->tables.rooms, GPU_CELLS, 0,
+            ARGUMENTS(&engine->tables.room_key.at, &engine->older.room_of.at, &engine->nodes[nodes].at,
+                      &engine->nodes[1 - nodes].at));
+    return engine->failure;
+}
+
+/* The tables of the host: place by block; its particles, as if all were in the first cell of their place. */
+static mpm_status write_places(mpm_gpu_engine *engine, int places, const int *key, const int *end, int *number,
+                               int *start)
+{
+    mpm_gpu_tables *to = &engine->older;
+    const size_t blocks = (size_t)count_blocks_of(engine);
+    memset(number, 0, blocks * sizeof *number);
+    for (int p = 0; p < places; p++)
+        number[key[p]] = end[p] - (p ? end[p - 1] : 0);
+    put_bytes(engine, &engine->block_count, number, blocks * sizeof *number);
+    memset(number, 0xff, blocks * sizeof *number);
+    for (int p = 0; p < places; p++)
+        number[key[p]] = p;
+    put_bytes(engine, &to->place_of, number, blocks * sizeof *number);
+    put_bytes(engine, &to->place_key, key, (size_t)places * sizeof *key);
+    for (int i = 0; i <= places * GPU_CELLS; i++)
+        start[i] = i == 0 ? 0 : end[(i - 1) / GPU_CELLS];
+    put_bytes(engine, &to->start, start, ((size_t)places * GPU_CELLS + 1) * sizeof *start);
+    return engine->failure;
+}
+
+static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const int *end)
+{
+    mpm_gpu_tables *to = &engine->older;
+    struct gpu_blocks blocks = blocks_of(engine);
+    const size_t block_count = (size_t)count_blocks_of(engine), cells = (size_t)places * GPU_CELLS + 1;
+    int *number = mpm_memory_new_unset(engine->allocator, block_count, sizeof *number);
+    int *start = mpm_memory_new_unset(engine->allocator, cells, sizeof *start);
+    mpm_status status = number && start ? hold_blocks(engine) : MPM_OUT_OF_MEMORY;
+    if (!status && !(status = mpm_engine_hold(engine, &to->place_of, (block_count + 1) * sizeof(int))) &&
+        !(status = mpm_engine_hold(engine, &to->place_key, ((size_t)places + 1) * sizeof(int))) &&
+        !(status = mpm_engine_hold(engine, &to->start, cells * sizeof(int))))
+        status = write_places(engine, places, key, end, number, start);
+    mpm_memory_free(engine->allocator, number);
+    mpm_memory_free(engine->allocator, start);
+    if (status)
+        return status;
+    run_each(engine, MPM_GPU_MARK_BLOCKS, (int)block_count,
+             ARGUMENTS(&blocks, &engine->block_count.at, &engine->mark[0].at, &engine->mark[1].at));
+    to->places = places;
+    if ((status = number_blocks(engine, &engine->mark[1], &to->room_of, &to->room_key, &to->rooms)) ||
+        (status = hold_by_tables(engine, to)))
+        return status;
+    swap_tables(engine);
+    return MPM_OK;
+}
+
+#define VARIANT \
+    { \
+        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, passed, sort, lay \
+    }

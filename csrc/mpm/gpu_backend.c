@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpm/gpu_backend.h"
+
+#include <string.h>
+
+#include "mpm/cpu_backend.h"
+#include "mpm/gpu/engine.h"
+#include "mpm/state.h"
+
+enum {
+    BLOCK_CELLS = 64, MARGIN = 2, /* as in mpm/gpu/launch.h */
+    LAW_REALS = 256,
+    ROWS = MPM_MOST_COLUMNS       /* among the columns: the number of the rows */
+};
+
+struct gpu {
+    mpm_backend backend; /* the first member */
+    mpm_backend *cpu;    /* bins where particles come and go */
+    mpm_simulation *simulation;
+    mpm_gpu_engine engine;
+    bool resident;       /* the device has the state of all particles */
+    /* Of each column, and at the end of the rows: the device has newer values, or the host has. */
+    bool stale[ROWS + 1], written[ROWS + 1];
+    void *x[2], *nodes[2]; /* which pointers of the host name the device's arrays of positions and velocities */
+    const void *measures, *blocks; /* whose reports the device has, of the last sweep and pass */
+    mpm_measure measure;
+    mpm_block_report report;
+    double law[LAW_REALS]; /* its prepared parameters */
+    bool law_due;
+};
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+/* Where the device has a column of the host: `width` components of an array, from `first` on. */
+struct place {
+    mpm_gpu_array *array;
+    int first, width;
+};
+
+/* The column of a history that material 0 keeps in `column`, or -1. */
+static int history_of(const mpm_simulation *simulation, int column, int components)
+{
+    for (int k = 0; k < components; k++)
+        if (simulation->materials[0].column[k] == column)
+            return k;
+    return -1;
+}
+
+static int x_of(const struct gpu *gpu, const void *name)
+{
+    return name == gpu->x[1];
+}
+
+static struct place place_of(struct gpu *gpu, int column)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    mpm_gpu_columns *now = &engine->now;
+    const int d = engine->dim, F = mpm_fields_F(d);
+    if (column == ROWS)
+        return (struct place){&now->row, 0, 1};
+    if (column == MPM_COLUMN_X) {
+        const int x = x_of(gpu, gpu->simulation->particles.column[column]);
+        return (struct place){x ? &engine->next.x : &now->x, 0, d};
+    }
+    if (column == MPM_COLUMN_V)
+        return (struct place){&now->v, 0, d};
+    if (column >= MPM_COLUMN_C && column < F)
+        return (struct place){&now->C, (column - MPM_COLUMN_C) * d, d};
+    if (column >= F && column < F + d)
+        return (struct place){&now->F, (column - F) * d, d};
+    if (column == MPM_COLUMN_MASS || column == MPM_COLUMN_VOLUME)
+        return (struct place){column == MPM_COLUMN_MASS ? &now->mass : &now->volume, 0, 1};
+    const int k = history_of(gpu->simulation, column, engine->history);
+    return (struct place){k >= 0 ? &now->history : NULL, k, 1};
+}
+
+/* The column of the particles at an address of the host; -1: it is something else. */
+static int column_at(const struct gpu *gpu, const void *memory)
+{
+    const mpm_particles *particles = &gpu->simulation->particles;
+    if (memory == particles->row)
+        return ROWS;
+    for (int c = 0; c < particles->columns; c++)
+        if (memory == particles->column[c])
+            return c;
+    return -1;
+}
+
+static void *host_of(const struct gpu *gpu, int column)
+{
+    const mpm_particles *particles = &gpu->simulation->particles;
+    return column == ROWS ? (void *)particles->row : particles->column[column];
+}
+
+static void copy_column(struct gpu *gpu, int column, bool to_device)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const struct place place = place_of(gpu, column);
+    void *host = host_of(gpu, column);
+    const size_t bytes = (size_t)engine->count * sizeof(int32_t);
+    int count = place.width;
+    if (place.array == &engine->now.F && place.first + count > engine->strains) /* J is the first of F, and alone */
+        count = engine->strains - place.first;
+    if (!place.array || !engine->count || count <= 0)
+        return;
+    if (column != ROWS && to_device)
+        mpm_engine_write(engine, place.array, place.first, count, place.width, host);
+    else if (column != ROWS)
+        mpm_engine_read(engine, place.array, place.first, count, place.width, host);
+    else if (!to_device)
+        mpm_engine_get(engine, host, place.array->at, bytes);
+    else if (!engine->failure)
+        engine->failure = engine->driver->write(engine->driver, place.array->at, host, bytes);
+}
+
+static void look_at(struct gpu *gpu, int column)
+{
+    if (gpu->resident && gpu->stale[column])
+        copy_column(gpu, column, false);
+    gpu->stale[column] = false;
+}
+
+/* The host has the state; the device is forgotten. */
+static void take_back(struct gpu *gpu)
+{
+    for (int c = 0; c <= ROWS; c++) {
+        if (c < gpu->simulation->particles.columns || c == ROWS)
+            look_at(gpu, c);
+        gpu->written[c] = false;
+    }
+    gpu->resident = false;
+}
+
+/* Brings what the host has written to the device. */
+static void give(struct gpu *gpu)
+{
+    for (int c = 0; c <= ROWS && gpu->resident; c++) {
+        if (gpu->written[c])
+            copy_column(gpu, c, true);
+        gpu->written[c] = false;
+    }
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void *allocate(mpm_device *device, size_t bytes, bool cleared)
+{
+    return cleared ? mpm_memory_new(&device->allocator, bytes, 1) : mpm_memory_new_unset(&device->allocator, bytes, 1);
+}
+
+static void release(mpm_device *device, void *memory)
+{
+    struct gpu *gpu = (struct gpu *)device;
+    if (memory == gpu->simulation->particles.row) { /* they end, or a wider copy of all columns takes their place */
+        gpu->resident = false;
+        memset(gpu->stale, 0, sizeof gpu->stale);
+    }
+    mpm_memory_free(&device->allocator, memory);
+}
+
+static void *map(mpm_device *device, void *memory, mpm_access access)
+{
+    struct gpu *gpu = (struct gpu *)device;
+    const int column = column_at(gpu, memory);
+    if (column >= 0) {
+        look_at(gpu, column);
+        gpu->written[column] |= access == MPM_WRITE;
+    }
+    for (int k = 0; k < 2 && gpu->resident; k++)
+        if (memory == gpu->nodes[k])
+            mpm_engine_get(&gpu->engine, memory, gpu->engine.nodes[k].at,
+                           (size_t)gpu->engine.tables.rooms * gpu->engine.variant->node_bytes);
+    return memory;
+}
+
+static void unmap(mpm_device *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+/* ---- groups and grid ------------------------------------------------------------------------------------------- */
+
+static void block_at(const mpm_gpu_engine *engine, int key, int32_t block[3])
+{
+    const int at[3] = {key / engine->blocks[2] / engine->blocks[1], key / engine->blocks[2] % engine->blocks[1],
+                       key % engine->blocks[2]};
+    for (int a = 0; a < 3; a++)
+        block[a] = a < engine->dim ? at[a] - MARGIN : 0;
+}
+
+static int key_of(const mpm_gpu_engine *engine, const int32_t block[3])
+{
+    int key = 0;
+    for (int a = 0; a < 3; a++)
+        key = key * engine->blocks[a] + (a < engine->dim ? block[a] + MARGIN : 0);
+    return key;
+}
+
+/* The groups of places, whose particles may touch all nodes of their tiles. */
+static mpm_status find_groups(struct gpu *gpu, mpm_group **found)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const mpm_allocator *allocator = &gpu->backend.device.allocator;
+    const size_t places = (size_t)engine->tables.places, starts = places * BLOCK_CELLS + 1;
+    int *key = mpm_memory_new(allocator, places, sizeof *key);
+    int *start = mpm_memory_new(allocator, starts, sizeof *start);
+    mpm_group *groups = mpm_memory_new(allocator, places, sizeof *groups);
+    const bool failed = !key || !start || !groups;
+    if (!failed) {
+        mpm_engine_get(engine, key, engine->tables.place_key.at, places * sizeof *key);
+        mpm_engine_get(engine, start, engine->tables.start.at, starts * sizeof *start);
+    }
+    for (size_t g = 0; !failed && g < places; g++) {
+        mpm_group *group = &groups[g];
+        block_at(engine, key[g], group->block);
+        group->first_tile = start[g * BLOCK_CELLS];
+        group->count = group->tiles = start[(g + 1) * BLOCK_CELLS] - start[g * BLOCK_CELLS];
+        for (int a = 0; a < engine->dim; a++)
+            group->last_node[a] = mpm_block_side(engine->dim) + gpu->simulation->particles.degree + 1;
+    }
+    mpm_memory_free(allocator, key);
+    mpm_memory_free(allocator, start);
+    if (failed || engine->failure) {
+        mpm_memory_free(allocator, groups);
+        return engine->failure ? engine->failure : MPM_OUT_OF_MEMORY;
+    }
+    *found = groups;
+    return MPM_OK;
+}
+
+/* The grid of the rooms, for the host. */
+static mpm_status find_grid(struct gpu *gpu, size_t groups, mpm_grid *grid)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    mpm_device *device = &gpu->backend.device;
+    const mpm_allocator *allocator = &device->allocator;
+    const size_t rooms = (size_t)engine->tables.rooms;
+    int *key = mpm_memory_new(allocator, rooms, sizeof *key);
+    *grid = (mpm_grid){.block_count = rooms, .task_count = 1};
+    grid->blocks = mpm_memory_new(allocator, rooms, sizeof *grid->blocks);
+    grid->task_group = mpm_memory_new(allocator, 2, sizeof *grid->task_group);
+    grid->field[MPM_GRID_VELOCITY] = mpm_device_new(device, rooms, engine->variant->node_bytes);
+    grid->field[MPM_GRID_PREVIOUS] = mpm_device_new(device, rooms, engine->variant->node_bytes);
+    const bool failed = !key || !grid->blocks || !grid->task_group || !grid->field[MPM_GRID_VELOCITY] ||
+                        !grid->field[MPM_GRID_PREVIOUS];
+    if (!failed)
+        mpm_engine_get(engine, key, engine->tables.room_key.at, rooms * sizeof *key);
+    for (size_t b = 0; !failed && b < rooms; b++) {
+        block_at(engine, key[b], grid->blocks[b].block);
+        grid->blocks[b].fold = -1;
+    }
+    mpm_memory_free(allocator, key);
+    if (failed || engine->failure) {
+        mpm_grid_clear(grid, device);
+        return engine->failure ? engine->failure : MPM_OUT_OF_MEMORY;
+    }
+    grid->task_group[1] = (int32_t)groups;
+    grid->bytes = rooms * (2 * engine->variant->node_bytes + sizeof *grid->blocks);
+    return MPM_OK;
+}
+
+/* Replaces a grid. `nodes`: the array with its velocities. */
+static void take_grid(struct gpu *gpu, mpm_grid *grid, const mpm_grid *fresh, int nodes)
+{
+    mpm_grid_clear(grid, &gpu->backend.device);
+    *grid = *fresh;
+    gpu->nodes[nodes] = grid->field[MPM_GRID_VELOCITY];
+    gpu->nodes[1 - nodes] = grid->field[MPM_GRID_PREVIOUS];
+}
+
+/* ---- the state moves to the device ------------------------------------------------------------------------------- */
+
+/* Keys of the groups, and of their particles. */
+static mpm_status lay_out(struct gpu *gpu)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const mpm_allocator *allocator = &gpu->backend.device.allocator;
+    const mpm_particles *particles = &gpu->simulation->particles;
+    const size_t groups = particles->group_count;
+    int *key = mpm_memory_new(allocator, groups, sizeof *key), *end = mpm_memory_new(allocator, groups, sizeof *end);
+    int *keys = mpm_memory_new(allocator, (size_t)particles->count, sizeof *keys);
+    mpm_status status = key && end && keys ? MPM_OK : MPM_OUT_OF_MEMORY;
+    int count = 0;
+    for (size_t g = 0; g < groups && !status; g++) {
+        key[g] = key_of(engine, particles->groups[g].block);
+        for (int p = 0; p < particles->groups[g].count; p++)
+            keys[count++] = key[g];
+        end[g] = count;
+    }
+    if (!status)
+        status = engine->variant->lay(engine, (int)groups, key, end);
+    if (!status && count)
+        status = engine->failure = engine->driver->write(engine->driver, engine->now.key.at, keys,
+                                                         (size_t)count * sizeof *keys);
+    mpm_memory_free(allocator, key);
+    mpm_memory_free(allocator, end);
+    mpm_memory_free(allocator, keys);
+    return status;
+}
+
+static mpm_status move_in(struct gpu *gpu)
+{
+    mpm_simulation *simulation = gpu->simulation;
+    mpm_gpu_engine *engine = &gpu->engine;
+    const mpm_particles *particles = &simulation->particles;
+    mpm_grid grid;
+    mpm_status status = mpm_engine_hold_particles(engine, particles->count);
+    if (status || (status = lay_out(gpu)) || (status = find_grid(gpu, particles->group_count, &grid)))
+        return status;
+    take_grid(gpu, &simulation->grid, &grid, 0);
+    gpu->x[0] = particles->column[MPM_COLUMN_X];
+    gpu->x[1] = particles->spare_vector;
+    gpu->resident = true;
+    memset(gpu->stale, 0, sizeof gpu->stale);
+    for (int c = 0; c <= ROWS; c++)
+        gpu->written[c] = c < particles->columns || c == ROWS;
+    give(gpu);
+    return engine->failure;
+}
+
+/* What the image takes from the material: its reals, its range of J, its parameters. False: it cannot. */
+static bool take_material(struct gpu *gpu)
+{
+    const mpm_simulation *simulation = gpu->simulation;
+    const mpm_material *material = &simulation->materials[0];
+    const mpm_law *law = mpm_material_law(material);
+    double prepared[LAW_REALS] = {0};
+    gpu->engine.strains = law->strain == MPM_KEEPS_J ? 1 : gpu->engine.dim * gpu->engine.dim;
+    gpu->engine.history = mpm_law_history(law, gpu->engine.dim);
+    gpu->engine.J_low = law->J_low;
+    gpu->engine.J_high = law->J_high;
+    if (!gpu->engine.variant->prepare(material, prepared, sizeof prepared))
+        return false;
+    gpu->law_due |= memcmp(gpu->law, prepared, sizeof prepared) != 0;
+    memcpy(gpu->law, prepared, sizeof prepared);
+    return true;
+}
+
+/* The failure of the device so far, for the message of the run. */
+static mpm_status status_of(mpm_backend *backend)
+{
+    const struct gpu *gpu = (struct gpu *)backend;
+    const mpm_gpu_engine *engine = &gpu->engine;
+    mpm_error *error = &gpu->simulation->run.error;
+    if (engine->failure == MPM_DEVICE_FAILED) {
+        mpm_error_note(error, MPM_DEVICE_FAILED, MPM_DEVICE_ENDED, gpu->simulation->run.dt);
+        error->name = engine->driver->words(engine->driver);
+    }
+    return engine->failure;
+}
+
+/* Everything that launches need, with all that may fail. */
+static mpm_status prepare(struct gpu *gpu)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    if (engine->failure)
+        return engine->failure;
+    if (gpu->simulation->material_count > 1)
+        return MPM_BAD_ARGUMENT;
+    if (gpu->simulation->material_count && !take_material(gpu))
+        return MPM_BAD_ARGUMENT;
+    mpm_status status = gpu->resident ? MPM_OK : move_in(gpu);
+    if (status)
+        return status;
+    give(gpu);
+    if (gpu->law_due) {
+        const size_t bytes = engine->driver->image.law_bytes;
+        if ((status = mpm_engine_hold(engine, &engine->law, bytes)))
+            return status;
+        if (!engine->failure)
+            engine->failure = engine->driver->write(engine->driver, engine->law.at, gpu->law, bytes);
+        gpu->law_due = false;
+    }
+    return engine->failure;
+}
+
+static mpm_status ready(mpm_backend *backend)
+{
+    const mpm_status status = prepare((struct gpu *)backend), failure = status_of(backend);
+    return failure ? failure : status;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct gpu *gpu)
+{
+    if (!gpu->engine.failure)
+        gpu->engine.failure = MPM_BAD_ARGUMENT;
+}
+
+/* The columns that an operation has written. */
+static void outdate(struct gpu *gpu, mpm_operation operation)
+{
+    const mpm_particles *particles = &gpu->simulation->particles;
+    const int F = mpm_fields_F(gpu->engine.dim), core = mpm_fields_core_columns(gpu->engine.dim);
+    const bool gathers = operation == MPM_G2P || operation == MPM_G2P2G;
+    const bool moves = operation == MPM_G2P || operation == MPM_SYNCHRONIZE;
+    for (int c = 0; c < particles->columns; c++)
+        if ((gathers && (c == MPM_COLUMN_X || (c >= F && c < F + gpu->engine.dim) || c >= core)) ||
+            (moves && (c == MPM_COLUMN_V || (c >= MPM_COLUMN_C && c < F))))
+            gpu->stale[c] = true;
+}
+
+/* Is the state on the device? If that is full, the host measures, so that particles may be deleted, or saved. */
+static bool can_measure(struct gpu *gpu, const mpm_sweep *of, const mpm_arguments *arguments)
+{
+    const mpm_status status = prepare(gpu);
+    if (!status)
+        return true;
+    if (status == MPM_OUT_OF_MEMORY)
+        gpu->cpu->sweep(gpu->cpu, of, MPM_MEASURE, arguments);
+    else if (!gpu->engine.failure)
+        gpu->engine.failure = status;
+    gpu->measures = NULL;
+    return false;
+}
+
+static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation operation, const mpm_arguments *arguments)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    mpm_gpu_engine *engine = &gpu->engine;
+    if (operation == MPM_MEASURE && !can_measure(gpu, of, arguments))
+        return;
+    mpm_gpu_launch launch = {.x = x_of(gpu, of->particles->column[MPM_COLUMN_X]),
+                             .nodes = of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1]};
+    launch.new_x = launch.x;
+    if (!gpu->resident && !engine->failure) /* `ready` comes before */
+        refuse(gpu);
+    switch (operation) {
+    case MPM_P2G:
+        launch.kernel = MPM_GPU_P2G, launch.next_dt = arguments->p2g.dt;
+        break;
+    case MPM_G2P:
+        launch.kernel = MPM_GPU_G2P, launch.dt = arguments->g2p.dt;
+        break;
+    case MPM_G2P2G:
+        launch.kernel = MPM_GPU_G2P2G, launch.new_x = 1 - launch.x;
+        launch.dt = arguments->g2p2g.dt, launch.next_dt = arguments->g2p2g.next_dt;
+        break;
+    case MPM_SYNCHRONIZE:
+        launch.kernel = MPM_GPU_SYNCHRONIZE, launch.dt = arguments->synchronize.dt;
+        break;
+    case MPM_MEASURE:
+        launch.kernel = MPM_GPU_MEASURE;
+        break;
+    case MPM_DRY_RUN:
+        launch.kernel = MPM_GPU_DRY_RUN, launch.dt = arguments->dry_run.dt;
+        break;
+    default:
+        refuse(gpu);
+    }
+    if (engine->failure)
+        return;
+    engine->variant->sweep(engine, &launch);
+    outdate(gpu, operation);
+    if (operation == MPM_P2G || operation == MPM_SYNCHRONIZE)
+        return;
+    gpu->measures = of->measures;
+    gpu->measure = (mpm_measure){.least_det = 1};
+    if (engine->tables.places)
+        engine->variant->measured(engine, &gpu->measure);
+}
+
+static void pass(mpm_backend *backend, const mpm_pass *of)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    mpm_gpu_engine *engine = &gpu->engine;
+    const double most = (double)INFINITY;
+    if (of->kind != MPM_PASS_GRID || of->stage->stage != MPM_GRID_STEP || of->stage->colliders.count ||
+        of->stage->damps || of->stage->layers || of->stage->forcing)
+        refuse(gpu);
+    if (engine->failure)
+        return;
+    engine->variant->pass(engine, of->stage, of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1]);
+    gpu->blocks = of->stage->reports;
+    gpu->report = (mpm_block_report){.lowest = {most, most, most}, .highest = {-most, -most, -most}};
+    if (engine->tables.rooms)
+        engine->variant->passed(engine, &gpu->report);
+}
+
+/* Columns that the device does not have, while it sorts: where each row was, and room for a column. */
+struct others {
+    int32_t *slot;
+    char *column;
+};
+
+static bool has_others(struct gpu *gpu)
+{
+    for (int c = 0; c < gpu->simulation->particles.columns; c++)
+        if (!place_of(gpu, c).array)
+            return true;
+    return false;
+}
+
+static mpm_status find_others(struct gpu *gpu, struct others *others)
+{
+    const mpm_allocator *allocator = &gpu->backend.device.allocator;
+    const mpm_particles *particles = &gpu->simulation->particles;
+    *others = (struct others){0};
+    if (!has_others(gpu))
+        return MPM_OK;
+    others->slot = mpm_memory_new(allocator, (size_t)particles->count, sizeof *others->slot);
+    others->column = mpm_memory_new(allocator, (size_t)particles->count, particles->real_size);
+    if (!others->slot || !others->column)
+        return MPM_OUT_OF_MEMORY;
+    look_at(gpu, ROWS);
+    for (ptrdiff_t p = 0; p < particles->count; p++)
+        others->slot[particles->row[p]] = (int32_t)p;
+    return MPM_OK;
+}
+
+/* Brings them into the order of the device. */
+static void move_others(struct gpu *gpu, const struct others *others)
+{
+    const mpm_particles *particles = &gpu->simulation->particles;
+    const size_t size = particles->real_size;
+    if (!others->slot)
+        return;
+    look_at(gpu, ROWS);
+    for (int c = 0; c < particles->columns && !gpu->engine.failure; c++) {
+        char *column = particles->column[c];
+        if (place_of(gpu, c).array)
+            continue;
+        for (ptrdiff_t p = 0; p < particles->count; p++)
+            memcpy(others->column + (size_t)p * size, column + (size_t)others->slot[particles->row[p]] * size, size);
+        memcpy(column, others->column, (size_t)particles->count * size);
+    }
+}
+
+static void end_others(struct gpu *gpu, struct others *others)
+{
+    mpm_memory_free(&gpu->backend.device.allocator, others->slot);
+    mpm_memory_free(&gpu->backend.device.allocator, others->column);
+}
+
+/* Particles lie where they are: they are sorted on the device. */
+static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particles *particles, mpm_grid *grid)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const int x = x_of(gpu, particles->column[MPM_COLUMN_X]);
+    const int nodes = grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1];
+    mpm_group *groups = NULL;
+    mpm_grid fresh = {0};
+    struct others others;
+    mpm_status status = find_others(gpu, &others);
+    give(gpu);
+    if (!status)
+        status = engine->variant->sort(engine, x, binning->mid_step ? nodes : -1);
+    if (status) {
+        end_others(gpu, &others);
+        return status;
+    }
+    /* The particles have moved; the host only lacks tables, which are small. */
+    void *const kept = gpu->x[0];
+    gpu->x[0] = gpu->x[1];
+    gpu->x[1] = kept;
+    gpu->stale[ROWS] = true;
+    for (int c = 0; c < particles->columns; c++)
+        gpu->stale[c] = place_of(gpu, c).array;
+    move_others(gpu, &others);
+    end_others(gpu, &others);
+    status = find_groups(gpu, &groups);
+    if (!status && !(status = find_grid(gpu, (size_t)engine->tables.places, &fresh)) && binning->prepare)
+        status = binning->prepare(binning->context, &fresh);
+    if (status) {
+        mpm_memory_free(&gpu->backend.device.allocator, groups);
+        mpm_grid_clear(&fresh, &gpu->backend.device);
+        if (!engine->failure)
+            engine->failure = status;
+        return status;
+    }
+    mpm_memory_free(&gpu->backend.device.allocator, particles->groups);
+    particles->groups = groups;
+    particles->group_count = (size_t)engine->tables.places;
+    take_grid(gpu, grid, &fresh, 1 - nodes);
+    return engine->failure;
+}
+
+static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
+                      mpm_particles *particles, mpm_grid *grid)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    const bool moves_alone = !binning->placement_count && !arrivals->count && !binning->drop_massless;
+    mpm_status status = status_of(backend);
+    if (!status && gpu->resident && moves_alone) {
+        status = sort(gpu, binning, particles, grid);
+        return status_of(backend) ? status_of(backend) : status;
+    }
+    take_back(gpu);
+    if ((status = status_of(backend)))
+        return status;
+    mpm_binning tables = *binning;
+    tables.fields = 0;
+    return gpu->cpu->bin(gpu->cpu, &tables, arrivals, particles, grid);
+}
+
+/* The device has added up what its CTAs have reported: one part. */
+static void reduce(mpm_backend *backend, const mpm_reduction *of, mpm_accumulator *accumulators)
+{
+    const struct gpu *gpu = (struct gpu *)backend;
+    mpm_reduction one = *of;
+    if (of->parts == gpu->measures || of->parts == gpu->blocks) {
+        one.parts = of->parts == gpu->measures ? (const void *)&gpu->measure : &gpu->report;
+        one.count = 1;
+        one.labels = NULL;
+    }
+    mpm_reduction_accumulate(&one, accumulators);
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static mpm_status begin(mpm_backend *backend, mpm_pool *pool)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    const mpm_status status = status_of(backend);
+    return status ? status : gpu->cpu->begin(gpu->cpu, pool);
+}
+
+static void end(mpm_backend *backend)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    gpu->cpu->end(gpu->cpu);
+    gpu->measures = gpu->blocks = NULL; /* reports of a run end with it */
+}
+
+static void clean(mpm_backend *backend)
+{
+    (void)backend;
+}
+
+static void free_gpu(mpm_backend *backend)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    const mpm_allocator allocator = backend->device.allocator;
+    mpm_engine_clear(&gpu->engine);
+    gpu->engine.driver->free(gpu->engine.driver);
+    gpu->cpu->free(gpu->cpu);
+    mpm_memory_free(&allocator, gpu);
+}
+
+/* The functions for an image; NULL: there are none. */
+static const mpm_gpu_variant *variant_of(const mpm_gpu_image *image)
+{
+    const bool narrow = image->real_size == sizeof(float);
+    if ((image->dim != 2 && image->dim != 3) || (!narrow && image->real_size != sizeof(double)))
+        return NULL;
+    return image->dim == 2 ? narrow ? &mpm_engine_float2_variant : &mpm_engine_double2_variant
+           : narrow        ? &mpm_engine_float3_variant
+                           : &mpm_engine_double3_variant;
+}
+
+/* The table of blocks that the domain can have; false: it is too large. */
+static bool count_blocks(mpm_gpu_engine *engine, const mpm_settings *settings)
+{
+    int64_t all = 1;
+    for (int a = 0; a < 3; a++) {
+        const int64_t blocks =
+            a < settings->dim ? settings->cells[a] / mpm_block_side(settings->dim) + 1 + 2 * MARGIN : 1;
+        if (blocks > INT32_MAX / 2 || (all *= blocks) > INT32_MAX / 2)
+            return false;
+        engine->blocks[a] = (int)blocks;
+    }
+    return true;
+}
+
+static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *simulation, mpm_gpu_driver *driver)
+{
+    const mpm_settings *settings = &simulation->settings;
+    const bool narrow = settings->real_size == sizeof(float);
+    *engine = (mpm_gpu_engine){.variant = variant_of(&driver->image), .driver = driver,
+                               .allocator = &simulation->run.allocator, .dim = settings->dim,
+                               .real_size = settings->real_size, .dx = settings->dx};
+    engine->allowed = mpm_scheme_wall_depth(settings->scheme.degree) + (narrow ? 1e-5 : 1e-9);
+    memcpy(engine->cells, settings->cells, sizeof engine->cells);
+    memcpy(engine->lower, settings->lower, sizeof engine->lower);
+    if (!count_blocks(engine, settings))
+        return MPM_TOO_LARGE;
+    engine->staged = mpm_memory_new_unset(engine->allocator, MPM_GPU_STAGED, settings->real_size);
+    return engine->staged ? MPM_OK : MPM_OUT_OF_MEMORY;
+}
+
+mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, mpm_gpu_driver *driver)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const mpm_settings *settings = &simulation->settings;
+    if (simulation->particles.capacity || simulation->kernels->lanes != 1 || !variant_of(&driver->image) ||
+        driver->image.real_size != settings->real_size || driver->image.dim != (unsigned)settings->dim ||
+        driver->image.law_bytes > sizeof((struct gpu *)0)->law)
+        return MPM_BAD_ARGUMENT;
+    struct gpu *gpu = mpm_memory_new(allocator, 1, sizeof *gpu);
+    if (!gpu)
+        return MPM_OUT_OF_MEMORY;
+    mpm_status status = begin_engine(&gpu->engine, simulation, driver);
+    if (!status)
+        status = mpm_cpu_backend_new(&gpu->cpu, allocator, simulation->kernels, mpm_pool_for);
+    if (status) {
+        mpm_memory_free(allocator, gpu->engine.staged);
+        mpm_memory_free(allocator, gpu);
+        return status;
+    }
+    gpu->simulation = simulation;
+    gpu->law_due = true;
+    gpu->backend = (mpm_backend){
+        .device = {allocate, release, map, unmap, *allocator}, .free = free_gpu, .begin = begin, .end = end,
+        .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean, .ready = ready,
+        .status = status_of};
+    simulation->backend->free(simulation->backend);
+    simulation->backend = &gpu->backend;
+    simulation->particles.device = &gpu->backend.device;
+    return MPM_OK;
+}

@@ -1,0 +1,140 @@
+"""Where a simulation runs: what a GPU cannot do yet, and the drivers that the core gets (csrc/mpm/gpu/driver.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpm import _core
+from mpm.base import _check
+from mpm.base.options import Row
+from mpm.materials.laws import Material
+from mpm.materials.userlaws import UserLaw
+from mpm.scene import heat, pores
+from mpm.scene.scene import Scene
+
+HOST = "cpu"
+
+
+@dataclass(frozen=True)
+class Image:
+    """What the kernels of a GPU are compiled for: a law, a precision and a dimension."""
+
+    material: Material
+    dtype: str
+    dim: int
+
+    @property
+    def macros(self) -> dict[str, str | int]:
+        """As csrc/mpm/gpu/sweep.cu names them, but for the size of its CTAs."""
+        row = self.material._row
+        reals = {
+            "scalar": 1,
+            "vector": self.dim,
+            "symmetric": self.dim * (self.dim + 1) // 2,
+            "tensor": self.dim**2,
+        }
+        return {
+            "MPM_ISA": "cuda",
+            "MPM_ISA_CUDA": 1,
+            "MPM_REAL": {"float32": "float", "float64": "double"}[self.dtype],
+            "MPM_DIM": self.dim,
+            "LAW": row["name"],
+            "LAW_KEEPS_J": int(row["strain"] == "J"),
+            "LAW_HISTORY": sum(reals[one["rank"]] for one in row["history"]),
+            "LAW_MAPS": int(row["return_map"]),
+        }
+
+
+STANDARD = {
+    "transfer": "apic",
+    "kernel": "quadratic",
+    "gradient": "mls",
+    "f_update": "linear",
+    "c_damping": 0.0,
+    "f_bar": False,
+    "artificial_viscosity": (0.0, 0.0),
+    "integrator": "explicit",
+    "density_correction": 0.0,
+    "dissipation": False,
+    "damping": 0.0,
+    "local_damping": 0.0,
+    "volume": "sampler",
+    "on_leave": "raise",
+}
+"""The options that the kernels of a GPU have so far."""
+
+DRIVERS: dict[str, Callable[[str, Image], object]] = {}
+"""By the word before a colon in ``device``: makes the capsule of a driver from the device and an image."""
+
+
+def checked(row: Row, value: object, others: Mapping[str, Any]) -> str:
+    """The device, if there is such a kind."""
+    if not isinstance(value, str):
+        raise _check.wrong_type("device", value, "a string")
+    if value != HOST and value.partition(":")[0] not in DRIVERS:
+        raise ValueError(f"device = {_check.shown(value)}: must be {', '.join(map(repr, [HOST, *DRIVERS]))}")
+    return value
+
+
+def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Material]) -> None:
+    """Let a new core run on the device that was chosen."""
+    if chosen.device == HOST:
+        return
+    refuse_scene(scene, chosen)
+    filling = [*dict.fromkeys([*scene._filling, *materials])]
+    for material in filling:
+        refuse_material(chosen, filling, material)
+    image = Image(filling[0], chosen.dtype, scene.dimension)
+    core.use_gpu(DRIVERS[chosen.device.partition(":")[0]](chosen.device, image))
+
+
+def _refuse(device: str, what: str, remedy: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"{what}: device = {device!r} does not have it yet; {remedy}, or device={HOST!r}"
+    )
+
+
+def refuse_scene(scene: Scene, chosen: Any) -> None:
+    """Raise NotImplementedError for what is no part of the standard scheme, or of a scene with walls alone."""
+    if chosen.device == HOST:
+        return
+    for name, value in STANDARD.items():
+        if (own := getattr(chosen, name)) != value:
+            remedy = "choose density_correction=0" if name == "density_correction" else "leave it out"
+            raise _refuse(chosen.device, f"{name} = {_check.shown(own)}", remedy)
+    for name, found in (
+        ("colliders", scene.colliders),
+        ("contacts between bodies", scene._touches),
+        ("thermal", heat.conducts(scene)),
+        ("pore", pores.saturated(scene)),
+        ("body_force", scene.body_force is not None),
+        ("loads and held regions", scene.loads),
+    ):
+        if found:
+            raise _refuse(chosen.device, name, "leave it out")
+    for face, wall in scene.walls.items():
+        if wall.contact in ("mirror", "periodic", "absorbing"):
+            raise _refuse(
+                chosen.device, f"walls[{face!r}]: {wall.contact!r}", "choose 'sticky', 'slip' or 'separate'"
+            )
+
+
+def refuse_material(chosen: Any, others: Sequence[Material], material: Material) -> None:
+    """Raise NotImplementedError for a material that the image of the first of the others cannot have."""
+    if chosen.device == HOST:
+        return
+    name = type(material).__name__
+    if material._row["rigid"] or isinstance(material, UserLaw):
+        raise _refuse(chosen.device, f"material: {name}", "choose a law of the package that deforms")
+    if material._varies:
+        raise _refuse(chosen.device, f"{', '.join(material._varies)} of {name}, which vary", "give numbers")
+    if others and material != others[0]:
+        raise _refuse(chosen.device, f"a second material, {name}", "give all bodies the same one")
+
+
+def refuse(chosen: Any, what: str, wanted: bool = True) -> None:
+    """Raise NotImplementedError for a call or an option that a device does not know, if it is wanted."""
+    if chosen.device != HOST and wanted:
+        raise _refuse(chosen.device, what, "leave it out")

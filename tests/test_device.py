@@ -1,0 +1,283 @@
+"""``device=``: the back end of a GPU (csrc/mpm/gpu_backend.c) on an emulated one (tests/emulated_device.py)."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import emulated_device  # noqa: F401  makes the device known
+import mpm
+from emulated import CXX, ORDERS, State
+from mpm.io import checkpoint
+from scenes import DEFORMABLE, MATERIALS
+from test_gpu import AMPLIFIES, BOUND, DT, QUICK, H, fall
+
+pytestmark = [pytest.mark.source, pytest.mark.skipif(CXX is None, reason="no C++ compiler")]
+
+CASES = [
+    pytest.param(*case, id="-".join(map(str, case)), marks=[] if case in QUICK else pytest.mark.slow)
+    for case in itertools.product(DEFORMABLE, (2, 3), ("float32", "float64"))
+]
+
+
+def body(
+    law: str, dim: int, dtype: str = "float64", device: str = "emulated", **options: Any
+) -> mpm.Simulation:
+    """A body that falls onto the lower faces of a box and slides; particles that are not on a lattice."""
+    scene = fall(dim, law, **options.pop("scene", {}))
+    options = {"dt": DT} | ({"density_correction": 0} if law == "fluid" else {}) | options
+    return mpm.Simulation(scene, dx=H, dtype=dtype, device=device, **options)
+
+
+def found(sim: mpm.Simulation) -> list[bytes]:
+    """All that a run has computed."""
+    fields = [np.ascontiguousarray(sim.particles[name]).tobytes() for name in sim.particles.fields]
+    history = [np.ascontiguousarray(values).tobytes() for values in sim.history.values()]
+    nodes = [np.ascontiguousarray(part).tobytes() for part in (sim.grid.x, sim.grid.mass, sim.grid.v)]
+    said = repr((sim.totals(), sim.stable_dt(), sim.health, sim.time, sim.steps))
+    return [sim.state_hash().encode(), *fields, *history, *nodes, said.encode()]
+
+
+def differing(one: mpm.Simulation, other: mpm.Simulation) -> list[int]:
+    pairs = zip(found(one), found(other), strict=True)
+    return [i for i, (a, b) in enumerate(pairs) if a != b]
+
+
+@pytest.mark.parametrize(("law", "dim", "dtype"), CASES)
+def test_steps_agree_with_those_of_the_processor(law: str, dim: int, dtype: str):
+    sims = {device: body(law, dim, dtype, device) for device in ("emulated", "cpu")}
+    exact = body(law, dim, "float64", "cpu")
+    steps = 40 if (law, dim, dtype) in QUICK else 100
+    for sim in (*sims.values(), exact):
+        sim.step(steps)
+    material = MATERIALS[law]
+    difference = State.of(sims["emulated"], material).difference(State.of(exact, material))
+    bound = BOUND[dtype] * AMPLIFIES.get(law, 1)
+    assert all(difference[name] <= bound for name in ("x", "v", "F", "history")), difference
+    assert sims["emulated"].health["binnings"] > 1
+    for name, values in exact.history.items():
+        there, scale = sims["emulated"].history[name], np.abs(values).max()
+        assert np.abs(there - values).max() <= 100 * bound * max(1, scale), name
+
+
+@pytest.mark.parametrize(("law", "dim", "dtype"), sorted(QUICK))
+def test_the_order_of_threads_changes_no_bit(law: str, dim: int, dtype: str):
+    sims = [body(law, dim, dtype, f"emulated:order={order}", dt="auto") for order in ORDERS]
+    for sim in sims:
+        sim.step(12)
+    assert sims[0].health["binnings"] > 1
+    assert [differing(sims[0], sim) for sim in sims[1:]] == [[], []]
+
+
+def test_looks_splits_and_files_change_no_bit():
+    """A run in one piece; one in single steps, with looks, queries and a pause; one that goes on from a file."""
+    whole, looked, kept = (body("neo_hookean", 2, "float32", dt="auto") for _ in range(3))
+    whole.step(20)
+    held = looked.particles.F
+    for _ in range(20):
+        looked.step(1)
+        looked.totals(), looked.stable_dt(), looked.particles.v.sum(), looked.grid
+    kept.step(9)
+    kept = checkpoint.loads(checkpoint.dumps(kept), device="emulated:order=reversed")
+    kept.step(11)
+    assert whole.health["binnings"] > 1
+    assert differing(whole, looked) == []
+    assert differing(whole, kept) == []
+    assert np.array_equal(held, whole.particles.F)
+
+
+def test_a_file_of_one_device_goes_on_on_the_other(tmp_path: Path):
+    exact, moved = body("sand", 2, device="cpu"), body("sand", 2)
+    moved.step(10)
+    for device in ("cpu", "emulated"):
+        path = tmp_path / device
+        moved.save(path)
+        before = moved
+        moved = mpm.load(path, device=device)
+        assert moved.state_hash() == before.state_hash()
+        assert all(np.array_equal(moved.particles[f], before.particles[f]) for f in moved.particles.fields)
+        moved.step(10)
+    exact.step(30)
+    difference = State.of(moved, MATERIALS["sand"]).difference(State.of(exact, MATERIALS["sand"]))
+    assert all(difference[name] <= 1e-14 for name in ("x", "v", "F", "history")), difference
+
+
+def edited(device: str) -> mpm.Simulation:
+    """Particles are written, deleted, added and marked; a run goes on."""
+    sim = body("neo_hookean", 2, device=device)
+    sim.particles.add_field("mark", initial=0.5)
+    sim.particles.mark[:] = np.arange(len(sim.particles))
+    sim.step(8)
+    sim.particles.v[::7] *= 0.5
+    sim.particles.x[5] += 0.01
+    sim.particles.F[3] *= 1.01
+    sim.step(8)
+    sim.particles.delete(sim.particles.x[:, 0] > 0.2)
+    sim.add(mpm.shapes.Ball((0, 0.3), 0.1), sim.materials[0], velocity=(0, -1))
+    sim.step(12)
+    return sim
+
+
+def test_particles_are_written_deleted_and_added():
+    one, other = edited("emulated"), edited("cpu")
+    assert len(one.particles) == len(other.particles)
+    assert np.array_equal(one.particles.id, other.particles.id)
+    assert np.array_equal(one.particles.mark, other.particles.mark)
+    for name in ("x", "v", "F", "mass"):
+        assert np.abs(one.particles[name] - other.particles[name]).max() < 1e-13, name
+    assert one.health == other.health | {"binnings": one.health["binnings"]}
+
+
+def test_frames_are_those_of_the_processor():
+    shown = []
+    for device in ("emulated", "cpu"):
+        sim = body("neo_hookean", 2, device=device)
+        shown.append([(sim.steps, np.array(sim.particles.x)) for _ in sim.frames(duration=0.02, fps=200)])
+    assert [steps for steps, _ in shown[0]] == [steps for steps, _ in shown[1]] == [0, 3, 6, 9, 12]
+    assert max(np.abs(a - b).max() for (_, a), (_, b) in zip(*shown, strict=True)) < 1e-15
+
+
+def test_a_free_body_keeps_its_momenta():
+    sim = body("sand", 3, scene={"gravity": [0, 0, 0], "walls": "slip"})
+    sim.particles.x[:] += 0.4
+    before = sim.totals()
+    sim.step(20)
+    after = sim.totals()
+    assert after.mass == before.mass
+    for name in ("momentum", "angular_momentum"):  # over velocities and lengths of about 1; measured 2e-17
+        assert np.abs(getattr(after, name) - getattr(before, name)).max() < 1e-15 * before.mass, name
+
+
+def test_a_refused_step_leaves_the_state_of_the_step_before():
+    """Faster and faster: a step that would move particles by more than a cell."""
+    options = {"dt": 5 * DT, "scene": {"gravity": [0, 100.0], "walls": "slip", "speed": 0}}
+    whole, part, exact = (body("sand", 2, device=d, **options) for d in ("emulated", "emulated", "cpu"))
+    with pytest.raises(mpm.InstabilityError) as error:
+        whole.step(50)
+    with pytest.raises(mpm.InstabilityError) as same:
+        exact.step(50)
+    assert str(error.value).split(":")[0] == str(same.value).split(":")[0] and 2 < whole.steps == exact.steps
+    part.step(whole.steps)
+    assert len(whole.grid.mass) == len(exact.grid.mass) == 0
+    assert whole.state_hash() == part.state_hash()
+    assert all(np.array_equal(whole.particles[f], part.particles[f]) for f in part.particles.fields)
+
+
+def test_automatic_steps_are_halved_where_they_are_refused():
+    """Two bodies that meet at a speed that the last state did not show."""
+    sims = [body("neo_hookean", 2, device=device, dt="auto") for device in ("emulated", "cpu")]
+    for sim in sims:
+        sim.particles.v[:] = 30 * np.sign(sim.particles.x[:, :1]) * [-1, 0]
+        sim.step(20)
+    assert sims[0].time == pytest.approx(sims[1].time, rel=1e-9)
+    assert sims[0].health["refused"] == sims[1].health["refused"]
+
+
+def test_a_full_device_raises_before_a_step():
+    full = body("neo_hookean", 2, device="emulated:room=1e5")
+    with pytest.raises(MemoryError):
+        full.step(1)
+    sim = body("neo_hookean", 2, device="emulated:room=2.5e5")
+    sim.step(3)
+    more = sim.add(mpm.shapes.Box((-0.5, 0), (0.5, 0.5)), sim.materials[0])
+    before = np.array(sim.particles.x)
+    with pytest.raises(MemoryError):
+        sim.step(1)
+    assert sim.steps == 3 and np.array_equal(sim.particles.x, before)
+    checkpoint.loads(checkpoint.dumps(sim)).step(1)
+    sim.particles.delete(sim.rows(more.name))
+    sim.step(3)
+
+
+@pytest.mark.parametrize("calls", (10, 200, 700))
+def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
+    sim = body("neo_hookean", 2, device=f"emulated:calls={calls}")
+    for _ in range(2):
+        with pytest.raises(mpm.SimulationError, match="lost: the emulated device was told to fail"):
+            sim.step(100)
+    with pytest.raises(mpm.SimulationError, match="told to fail"):
+        sim.save("/dev/null")
+
+
+def test_two_simulations_share_a_device():
+    alone, one, other = (
+        body("neo_hookean", 2),
+        body("neo_hookean", 2),
+        body("neo_hookean", 2, scene={"speed": 1}),
+    )
+    alone.step(6)
+    for _ in range(3):
+        one.step(2)
+        other.step(1)
+    assert differing(alone, one) == []
+
+
+def test_values_that_are_not_finite_are_refused():
+    sim = body("neo_hookean", 2)
+    sim.step(2)
+    sim.particles.v[3, 0] = np.nan
+    with pytest.raises(mpm.SimulationError, match="not finite"):
+        sim.step(1)
+    sim.particles.v[3, 0] = 0
+    sim.step(1)
+
+
+def test_particles_out_of_the_range_of_their_law_are_named():
+    """Fluid that is compressed by half in a step."""
+
+    def run(device: str) -> str:
+        sim = body("fluid", 2, device=device, dt=DT, allow_unstable=True)
+        sim.particles.J[::2] = 0.012
+        sim.particles.v[:] = -150 * (sim.particles.x - sim.particles.x.mean(axis=0))
+        with pytest.raises(mpm.SimulationError) as error:
+            sim.step(3)
+        return f"{sim.steps} {type(error.value).__name__} {error.value}"
+
+    assert run("emulated") == run("cpu")
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"transfer": "flip"}, "transfer = 'flip'"),
+        ({"kernel": "cubic"}, "kernel = 'cubic'"),
+        ({"integrator": "implicit-euler"}, "integrator = 'implicit-euler'"),
+        ({"f_bar": True}, "f_bar = True"),
+        ({"dissipation": True}, "dissipation = True"),
+        ({"damping": 1.0}, "damping = 1"),
+        ({"on_leave": "delete"}, "on_leave = 'delete'"),
+        ({"volume": "grid-density"}, "volume = 'grid-density'"),
+        ({"scene": {"walls": "mirror", "friction": 0}}, "walls['x-']: 'mirror'"),
+        ({"scene": {"contact": mpm.Contact("separate")}}, "contacts between bodies"),
+        ({"scene": {"body_force": lambda x, t: x}}, "body_force"),
+    ],
+)
+def test_what_a_device_does_not_know_is_refused(options: dict[str, Any], named: str):
+    with pytest.raises(NotImplementedError) as error:
+        body("neo_hookean", 2, **options)
+    assert named in str(error.value) and "device = 'emulated'" in str(error.value)
+
+
+def test_other_calls_that_a_device_does_not_know_are_refused():
+    sim = body("neo_hookean", 2)
+    ball = mpm.shapes.Ball((0, 0.3), 0.1)
+    calls = [
+        lambda: sim.equilibrate(),
+        lambda: sim.add_collider(ball),
+        lambda: sim.add(ball, MATERIALS["sand"]),
+        lambda: sim.add(ball, mpm.materials.Rigid(density=1000)),
+    ]
+    for call in calls:
+        with pytest.raises(NotImplementedError, match="device = 'emulated'"):
+            call()
+    with pytest.raises(ValueError, match="device = 'gpu': must be 'cpu'"):
+        body("neo_hookean", 2, device="gpu")
+    with pytest.raises(NotImplementedError, match="runs on 'cpu' alone"):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Box((0, 0), (0.5, 0.5)), MATERIALS["fluid"])
+        checkpoint.loads(checkpoint.dumps(mpm.sph.Simulation(scene, spacing=0.1)), device="emulated")
+    sim.step(1)
