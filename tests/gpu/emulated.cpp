@@ -167,6 +167,13 @@ static gpu_report reduce(simulation *s, int count)
     return s->reports[from].at[0];
 }
 
+static mpm_symmetry symmetry_of(const setup *scene, int axis)
+{
+    const int *contact = &scene->contact[2 * axis];
+    return mpm_symmetry{scene->cells[axis], {contact[0] == MPM_MIRROR, contact[1] == MPM_MIRROR},
+                        contact[0] == MPM_PERIODIC};
+}
+
 static gpu_report move_all_nodes(simulation *s, double dt)
 {
     gpu_pass pass = {.blocks = s->blocks, .key_of = s->rooms.key_of.at, .place_of = s->places.number.at,
@@ -184,7 +191,12 @@ static gpu_report move_all_nodes(simulation *s, double dt)
         pass.walls[f].contact = (mpm_contact)s->scene.contact[f];
         pass.walls[f].friction = s->scene.friction[f];
     }
-    run([&] { move_nodes(pass); }, s->rooms.count, GPU_CELLS);
+    bool folds = false;
+    for (int a = 0; a < DIM; a++) {
+        pass.symmetry[a] = symmetry_of(&s->scene, a);
+        folds |= mpm_axis_has_symmetry(&pass.symmetry[a]);
+    }
+    run([&] { folds ? meet_nodes(pass) : move_nodes(pass); }, s->rooms.count, GPU_CELLS);
     return reduce(s, s->rooms.count);
 }
 
@@ -226,8 +238,10 @@ extern "C" simulation *gpu_new(const setup *scene, int count, const double *x, c
 {
     simulation *s = new simulation;
     s->scene = *scene;
-    for (int a = 0; a < 3; a++)
+    for (int a = 0; a < 3; a++) {
         s->blocks.count[a] = a < DIM ? (int)(scene->cells[a] / GPU_SIDE) + 1 + 2 * GPU_MARGIN : 1;
+        s->blocks.period[a] = a < DIM && symmetry_of(scene, a).periodic ? (int)scene->cells[a] : 0;
+    }
     s->now = s->columns_of[0].make(count);
     s->next = s->columns_of[1].make(count);
     const size_t n = s->now.stride;
@@ -258,7 +272,7 @@ extern "C" simulation *gpu_new(const setup *scene, int count, const double *x, c
 /* Takes steps of size dt. Returns how many: fewer than asked for if one was refused, whose state is that before it. */
 extern "C" int gpu_step(simulation *s, double dt, int steps)
 {
-    const double margin = 0.95;
+    const double margin = 0.95; /* so that particles are at most one cell beyond a periodic face */
     int taken = 0;
     sort(s, true);
     sweep_all(s, p2g, 0, dt);
@@ -286,8 +300,10 @@ extern "C" void gpu_read(const simulation *s, double *x, double *v, double *C, d
         int at[3];
         block_at(&s->blocks, s->now.key[p], at);
         for (int a = 0; a < DIM; a++) {
-            const double first = (double)((at[a] - GPU_MARGIN) * GPU_SIDE);
-            x[row * DIM + a] = s->scene.lower[a] + s->scene.dx * (first + (double)s->now.x[a * n + p]);
+            const double first = (double)((at[a] - GPU_MARGIN) * GPU_SIDE), period = s->blocks.period[a];
+            double cells = first + (double)s->now.x[a * n + p];
+            cells += period > 0 && cells < 0 ? period : period > 0 && cells >= period ? -period : 0;
+            x[row * DIM + a] = s->scene.lower[a] + s->scene.dx * cells;
             v[row * DIM + a] = (double)s->now.v[a * n + p];
         }
         for (int i = 0; i < DIM * DIM; i++)

@@ -54,7 +54,7 @@ static int read_int(mpm_gpu_engine *engine, const mpm_gpu_array *array, int at)
 
 static struct gpu_blocks blocks_of(const mpm_gpu_engine *engine)
 {
-    return (struct gpu_blocks){{engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
+    return (struct gpu_blocks){.count = {engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
 }
 
 static int count_blocks_of(const mpm_gpu_engine *engine)

@@ -29,7 +29,8 @@ struct ALIGN_VEC4 gpu_vec4 {
 
 /** The table of blocks: how many there are along each axis. */
 struct gpu_blocks {
-    int count[3]; /* 2-D: the third is 1 */
+    int count[3];  /* 2-D: the third is 1 */
+    int period[3]; /* in cells; 0: the axis is not periodic */
 };
 
 /** The particles, sorted by block and cell. Component c of number p of a field is at [c * stride + p]. */
@@ -91,4 +92,5 @@ struct gpu_pass {
     long long cells[3];
     double dt, gravity[3];
     mpm_wall walls[6];
+    mpm_symmetry symmetry[3];         /* of the walls; meet_nodes */
 };

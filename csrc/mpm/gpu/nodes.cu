@@ -5,6 +5,7 @@
 #include "mpm/gpu/device.h"
 
 #include "contact/collision.h"
+#include "mpm/memory/axis_images.h"
 
 /* Momentum and mass of a node: along every axis the tile of its own block holds it, and that of one neighbour. */
 INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const int block[3], const int local[3])
@@ -32,46 +33,136 @@ INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const int block[3]
     return sum;
 }
 
-/* Applies the walls to a node, and adds the momentum that they give it to `impulse`. */
-INLINE void touch_walls(const struct gpu_pass *pass, const int block[3], const int local[3], struct gpu_vec4 *node,
-                        double impulse[3])
+/* A node of a room. Its velocity is that of its image in the domain until it is turned back. Bits are axes. */
+struct node {
+    int64_t own[3], at[3];           /* coordinates: its own; of its image in the domain */
+    unsigned flips, planes, normals; /* as of an mpm_image_node (mpm/memory/images.h) */
+    struct gpu_vec4 given;           /* momentum and mass of its own particles */
+    real v[3], m;                    /* m: of all images */
+};
+
+/* Momentum and mass of a node by coordinates. */
+INLINE struct gpu_vec4 sum_at(const struct gpu_pass *pass, const int64_t at[3])
 {
-    int64_t at[3] = {0, 0, 0}, cells[3];
-    double v[3] = {0, 0, 0};
+    int block[3] = {0, 0, 0}, local[3] = {0, 0, 0};
     for (int a = 0; a < DIM; a++) {
-        at[a] = (int64_t)(block[a] - GPU_MARGIN) * GPU_SIDE + local[a];
-        v[a] = (double)node->c[a];
+        const int n = (int)at[a] + GPU_MARGIN * GPU_SIDE;
+        block[a] = n / GPU_SIDE, local[a] = n % GPU_SIDE;
     }
+    return sum_tiles(pass, block, local);
+}
+
+/* Are there images of a node, or is it on a plane of symmetry? */
+INLINE bool is_near_images(const struct gpu_pass *pass, const int64_t at[3])
+{
+    bool near = false;
+    for (int a = 0; a < DIM; a++)
+        near |= mpm_axis_has_symmetry(&pass->symmetry[a]) &&
+                (at[a] <= MPM_IMAGE_REACH || at[a] >= pass->cells[a] - MPM_IMAGE_REACH);
+    return near;
+}
+
+/* Momentum and mass of all images of a node, in the frame of the one in the domain, in ascending order of coordinates;
+ * on a plane of symmetry, the node is its own image, which cancels what is odd. */
+NOINLINE void fold_images(const struct gpu_pass *pass, struct node *node, struct gpu_vec4 *sum)
+{
+    mpm_axis_node along[DIM];
+    int k[3] = {0, 0, 0}, all = 1;
+    for (int a = 0; a < DIM; a++) {
+        mpm_axis_find(&along[a], &pass->symmetry[a], node->own[a]);
+        node->at[a] = along[a].at;
+        node->flips |= (along[a].flipped ? 1u : 0) << a;
+        node->planes |= (along[a].plane ? 1u : 0) << a;
+        node->normals |= (along[a].mirrored ? 1u : 0) << a;
+        all *= along[a].images;
+    }
+    *sum = gpu_vec4();
+    for (int i = 0; i < all; i++) {
+        int64_t at[3] = {0, 0, 0};
+        for (int a = 0; a < DIM; a++)
+            at[a] = along[a].image[k[a]].at;
+        const struct gpu_vec4 part = sum_at(pass, at);
+        for (int a = 0; a < DIM; a++)
+            sum->c[a] += along[a].image[k[a]].flipped ? -part.c[a] : part.c[a];
+        sum->c[3] += part.c[3];
+        for (int a = DIM - 1; a >= 0 && ++k[a] == along[a].images; a--)
+            k[a] = 0;
+    }
+    for (int a = 0; a < DIM; a++)
+        sum->c[a] = node->planes >> a & 1 ? 0 : sum->c[a];
+}
+
+/* A node after forces and gravity. `folds`: images may exist. */
+INLINE struct node begin_node(const struct gpu_pass *pass, const int block[3], const int local[3], const bool folds)
+{
+    struct node node = {};
+    node.given = sum_tiles(pass, block, local);
+    struct gpu_vec4 sum = node.given;
+    for (int a = 0; a < DIM; a++)
+        node.own[a] = node.at[a] = (int64_t)(block[a] - GPU_MARGIN) * GPU_SIDE + local[a];
+    if (folds && is_near_images(pass, node.own))
+        fold_images(pass, &node, &sum);
+    node.m = sum.c[3];
+    for (int a = 0; a < DIM; a++)
+        node.v[a] = node.m > 0 ? sum.c[a] / node.m + (real)(pass->dt * pass->gravity[a]) : 0;
+    for (int a = 0; a < DIM; a++) /* no gravity across a plane of symmetry */
+        node.v[a] = node.planes >> a & 1 ? 0 : node.v[a];
+    return node;
+}
+
+/* Applies the walls that hold the node. */
+INLINE void touch_walls(const struct gpu_pass *pass, struct node *node)
+{
+    double v[3] = {0, 0, 0};
+    int64_t cells[3];
     for (int a = 0; a < 3; a++)
         cells[a] = pass->cells[a];
-    const unsigned held = mpm_walls_holding(at, DIM, pass->walls, cells);
+    const unsigned held = mpm_walls_holding(node->at, DIM, pass->walls, cells);
     if (!held)
         return;
+    for (int a = 0; a < DIM; a++)
+        v[a] = (double)node->v[a];
     mpm_collision_apply_walls(v, pass->walls, held);
+    for (int a = 0; a < DIM; a++)
+        node->v[a] = (real)v[a];
+}
+
+/* Turns the velocity of a node to its own frame, and adds to `impulse` what the walls have given to its own mass.
+ * Across a mirror that is the momentum that it gains beyond gravity and the push of colliders; along other axes images
+ * only exchange momentum, whose sum is 0. `before`: its velocity before the walls. */
+INLINE void end_node(const struct gpu_pass *pass, struct node *node, const real before[3], real pushed[3],
+                     double impulse[3])
+{
+    const real m = node->given.c[3];
     for (int a = 0; a < DIM; a++) {
-        const real before = node->c[a];
-        node->c[a] = (real)v[a];
-        impulse[a] = (double)node->c[3] * ((double)node->c[a] - (double)before);
+        node->v[a] = node->flips >> a & 1 ? -node->v[a] : node->v[a];
+        pushed[a] = node->flips >> a & 1 ? -pushed[a] : pushed[a];
+        if (!(m > 0))
+            continue;
+        const double v = (double)node->v[a];
+        impulse[a] += node->normals >> a & 1
+                          ? (double)m * (v - (double)pushed[a] - pass->dt * pass->gravity[a]) - (double)node->given.c[a]
+                          : (double)m * (v - (double)before[a]);
     }
 }
 
 /* Reports of the nodes with mass; a velocity that is not finite makes the speed infinite. */
-INLINE void report_nodes(const struct gpu_vec4 *node, const double impulse[3], struct gpu_report *report,
+INLINE void report_nodes(const struct node *node, const double impulse[3], struct gpu_report *report,
                          double part[2][GPU_MAXIMA + 3])
 {
     double value[GPU_MAXIMA + 3];
     bool finite = true;
-    const bool has_mass = node->c[3] > 0;
+    const bool has_mass = node->given.c[3] > 0;
     value[GPU_NODE_SPEED] = 0;
     for (int a = 0; a < 3; a++) {
-        const double v = a < DIM && has_mass ? (double)node->c[a] : 0;
+        const double v = a < DIM && has_mass ? (double)node->v[a] : 0;
         finite &= v - v == 0;
         value[GPU_HIGHEST + a] = has_mass ? v : -__builtin_inf();
         value[GPU_FALLEST + a] = has_mass ? -v : -__builtin_inf();
         value[GPU_NODE_SPEED] = fabs(v) > value[GPU_NODE_SPEED] ? fabs(v) : value[GPU_NODE_SPEED];
         value[GPU_MAXIMA + a] = impulse[a];
     }
-    if (!finite || !(node->c[3] - node->c[3] == 0))
+    if (!finite || !(node->m - node->m == 0))
         value[GPU_NODE_SPEED] = __builtin_inf();
     for (int k = 0; k < GPU_MAXIMA + 3; k++) {
         const bool adds = k >= GPU_MAXIMA;
@@ -88,22 +179,35 @@ INLINE void report_nodes(const struct gpu_vec4 *node, const double impulse[3], s
         report->most[k] = part[0][k] > part[1][k] ? part[0][k] : part[1][k];
 }
 
+INLINE void move_room(const struct gpu_pass *pass, double part[2][GPU_MAXIMA + 3], const bool meets)
+{
+    int block[3], local[3];
+    double impulse[3] = {0, 0, 0};
+    block_at(&pass->blocks, pass->key_of[blockIdx.x], block);
+    cube_at(threadIdx.x, GPU_SIDE, local);
+    struct node node = begin_node(pass, block, local, meets);
+    real pushed[3] = {0, 0, 0};
+    const real before[3] = {node.v[0], node.v[1], node.v[2]};
+    if (node.m > 0)
+        touch_walls(pass, &node);
+    end_node(pass, &node, before, pushed, impulse);
+    vec4_store(&pass->velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.v[0], node.v[1], node.v[2],
+               node.given.c[3]);
+    report_nodes(&node, impulse, &pass->reports[blockIdx.x], part);
+}
+
 /** Velocities after forces, gravity and walls. A CTA of GPU_CELLS threads takes the nodes of a room. */
 extern "C" __global__ void __launch_bounds__(GPU_CELLS) move_nodes(struct gpu_pass pass)
 {
     __shared__ double part[2][GPU_MAXIMA + 3];
-    int block[3], local[3];
-    double impulse[3] = {0, 0, 0};
-    block_at(&pass.blocks, pass.key_of[blockIdx.x], block);
-    cube_at(threadIdx.x, GPU_SIDE, local);
-    struct gpu_vec4 node = sum_tiles(&pass, block, local);
-    for (int a = 0; a < 3; a++)
-        node.c[a] = node.c[3] > 0 && a < DIM ? node.c[a] / node.c[3] + (real)(pass.dt * pass.gravity[a]) : 0;
-    if (node.c[3] > 0)
-        touch_walls(&pass, block, local, &node, impulse);
-    vec4_store(&pass.velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.c[0], node.c[1], node.c[2],
-               node.c[3]);
-    report_nodes(&node, impulse, &pass.reports[blockIdx.x], part);
+    move_room(&pass, part, false);
+}
+
+/** The same where walls are mirrors or periodic: sums over the images of nodes. */
+extern "C" __global__ void __launch_bounds__(GPU_CELLS) meet_nodes(struct gpu_pass pass)
+{
+    __shared__ double part[2][GPU_MAXIMA + 3];
+    move_room(&pass, part, true);
 }
 
 /** The velocities that rooms of a new table have in an older one; 0 where they are in none. */

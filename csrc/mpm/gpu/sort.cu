@@ -19,49 +19,82 @@ INLINE int thread_number(void)
     return (int)(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* The cell of a particle in its block, which may be a neighbour of the one at the last sort. A position that is no
- * number, or that has left the table, counts as one in the nearest block of the table. */
-INLINE int find_block(const struct gpu_blocks *blocks, const struct gpu_particles *from, int p, int *cell)
+/* Where a particle is: its block, which may be a neighbour of the one at the last sort, and its cell there; `moved`: the
+ * first node of the old block less that of the new one [cells]. Beyond a periodic face it enters at the opposite one. A
+ * position that is no number, or that has left the table, counts as one in the nearest block of the table. */
+struct spot {
+    int key, cell, moved[3];
+};
+
+INLINE struct spot find_spot(const struct gpu_blocks *blocks, const struct gpu_particles *from, int p)
 {
     int at[3], local[3] = {0, 0, 0};
+    struct spot spot = {};
     block_at(blocks, from->key[p], at);
     for (int a = 0; a < DIM; a++) {
-        const real base = wide_floor(from->x[(size_t)a * from->stride + p] - (real)0.5);
+        const real x = from->x[(size_t)a * from->stride + p], base = wide_floor(x - (real)0.5);
         const real side = (real)GPU_SIDE, least = -side, most = side + side - 1;
-        const int from_before = (int)wide_min(wide_max(base, least), most) + GPU_SIDE;
-        const int block = at[a] + from_before / GPU_SIDE - 1;
+        const int from_before = (int)wide_min(wide_max(base, least), most), before = at[a] * GPU_SIDE;
+        int first = before + from_before; /* node of the stencil, from that of the table */
+        if (blocks->period[a]) {
+            const double place = (double)(before - GPU_MARGIN * GPU_SIDE) + (double)x;
+            spot.moved[a] = place < 0 ? blocks->period[a] : place >= blocks->period[a] ? -blocks->period[a] : 0;
+            first = first + spot.moved[a] > 0 ? first + spot.moved[a] : 0;
+        }
+        const int block = first / GPU_SIDE;
         at[a] = block < 1 ? 1 : block > blocks->count[a] - 2 ? blocks->count[a] - 2 : block;
-        local[a] = from_before % GPU_SIDE;
+        local[a] = first % GPU_SIDE;
+        spot.moved[a] += before - at[a] * GPU_SIDE;
     }
-    *cell = cube_number(local, GPU_SIDE);
-    return block_key(blocks, at);
+    spot.cell = cube_number(local, GPU_SIDE);
+    spot.key = block_key(blocks, at);
+    return spot;
 }
 
 extern "C" __global__ void count_blocks(struct gpu_blocks blocks, struct gpu_particles from, int *key, int *count)
 {
     const int p = thread_number();
-    int cell;
     if (p >= from.count)
         return;
-    key[p] = find_block(&blocks, &from, p, &cell);
+    key[p] = find_spot(&blocks, &from, p).key;
     atomicAdd(&count[key[p]], 1);
 }
 
+/* Are there particles in a block from `low` to `high`? */
+INLINE bool has_particles(const struct gpu_blocks *blocks, const int *count, const int low[3], const int high[3])
+{
+    for (int x = low[0]; x <= high[0]; x++)
+        for (int y = low[1]; y <= high[1]; y++)
+            for (int z = low[2]; z <= high[2]; z++) {
+                const int at[3] = {x, y, z};
+                if (count[block_key(blocks, at)] > 0)
+                    return true;
+            }
+    return false;
+}
+
+/* A block has a room if there are particles in a block around it. Across a periodic face, the images of these count,
+ * too: a particle that a sort moves there reads the velocities of the pass before. */
 extern "C" __global__ void mark_blocks(struct gpu_blocks blocks, const int *count, int *has_place, int *has_room)
 {
-    enum { AROUND = DIM == 3 ? 27 : 9 };
     const int b = thread_number();
     if (b >= blocks.count[0] * blocks.count[1] * blocks.count[2])
         return;
-    int at[3];
+    int at[3], shifts = 1;
     bool near = false;
     block_at(&blocks, b, at);
-    for (int k = 0; k < AROUND; k++) {
-        int other[3];
-        cube_at(k, 3, other);
-        for (int a = 0; a < 3; a++)
-            other[a] = a < DIM ? at[a] + other[a] - 1 : 0;
-        near |= block_exists(&blocks, other) && count[block_key(&blocks, other)] > 0;
+    for (int a = 0; a < DIM; a++)
+        shifts *= blocks.period[a] ? 3 : 1;
+    for (int k = 0; k < shifts && !near; k++) {
+        int low[3] = {0, 0, 0}, high[3] = {0, 0, 0};
+        for (int a = 0, rest = k; a < DIM; a++) {
+            const int shift = blocks.period[a] ? (rest % 3 - 1) * blocks.period[a] : 0;
+            const int first = (at[a] - 1) * GPU_SIDE + shift, last = (at[a] + 2) * GPU_SIDE - 1 + shift;
+            rest /= blocks.period[a] ? 3 : 1;
+            low[a] = first > 0 ? first / GPU_SIDE : 0;
+            high[a] = last < 0 ? -1 : last / GPU_SIDE < blocks.count[a] ? last / GPU_SIDE : blocks.count[a] - 1;
+        }
+        near = has_particles(&blocks, count, low, high);
     }
     has_place[b] = count[b] > 0;
     has_room[b] = near;
@@ -116,11 +149,10 @@ extern "C" __global__ void count_cells(struct gpu_blocks blocks, struct gpu_part
                                        int *cell_of, int *count)
 {
     const int p = thread_number();
-    int cell;
     if (p >= from.count)
         return;
-    const int key = find_block(&blocks, &from, p, &cell);
-    cell_of[p] = place_of[key] * GPU_CELLS + cell;
+    const struct spot spot = find_spot(&blocks, &from, p);
+    cell_of[p] = place_of[spot.key] * GPU_CELLS + spot.cell;
     atomicAdd(&count[cell_of[p]], 1);
 }
 
@@ -159,13 +191,11 @@ extern "C" __global__ void move(struct gpu_blocks blocks, const int *order, cons
     if (q >= from.count)
         return;
     const int p = order[q];
-    int before[3], at[3];
-    block_at(&blocks, from.key[p], before);
-    block_at(&blocks, key[p], at);
+    const struct spot spot = find_spot(&blocks, &from, p);
     to.key[q] = key[p];
     to.row[q] = from.row[p];
     for (int a = 0; a < DIM; a++)
-        to.x[(size_t)a * stride + q] = from.x[(size_t)a * stride + p] + (real)((before[a] - at[a]) * GPU_SIDE);
+        to.x[(size_t)a * stride + q] = from.x[(size_t)a * stride + p] + (real)spot.moved[a];
     move_column(from.F, to.F, strains, p, q, stride);
     move_column(from.history, to.history, history, p, q, stride);
     move_column(from.mass, to.mass, 1, p, q, stride);

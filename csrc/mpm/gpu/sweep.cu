@@ -222,6 +222,10 @@ INLINE void measure_begin(const struct gpu_sweep *sweep, struct sweep_memory *s,
         const double first = (double)((block[a] - GPU_MARGIN) * GPU_SIDE);
         s->lowest[a] = (real)(-first - sweep->allowed);
         s->highest[a] = (real)((double)sweep->cells[a] - first + sweep->allowed);
+        if (sweep->blocks.period[a]) { /* no particle leaves there */
+            s->lowest[a] = -(real)__builtin_inf();
+            s->highest[a] = (real)__builtin_inf();
+        }
     }
 }
 

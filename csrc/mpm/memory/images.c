@@ -6,104 +6,29 @@
 
 #include "mpm/memory/grid.h"
 
-enum {
-    SIDE_MOST = 8,
-    IMAGES_MOST = 2 * MPM_IMAGE_REACH + 2, /* along one axis, in a domain of one periodic cell */
-    NO_BLOCK = -1
-};
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* The image of node `at` of an axis that is in the domain, and whether it is reflected. */
-static int64_t into_domain(const mpm_symmetry *symmetry, int64_t at, bool *flipped)
-{
-    const int64_t cells = symmetry->cells;
-    *flipped = false;
-    if (symmetry->periodic)
-        return at - cells * floor_divide(at, cells);
-    if (symmetry->mirror[0] && symmetry->mirror[1]) {
-        at -= 2 * cells * floor_divide(at, 2 * cells);
-        *flipped = at > cells;
-        return *flipped ? 2 * cells - at : at;
-    }
-    *flipped = (symmetry->mirror[0] && at < 0) || (symmetry->mirror[1] && at > cells);
-    return !*flipped ? at : symmetry->mirror[0] ? -at : 2 * cells - at;
-}
-
-static bool is_on_plane(const mpm_symmetry *symmetry, int64_t inside)
-{
-    return (symmetry->mirror[0] && inside == 0) || (symmetry->mirror[1] && inside == symmetry->cells);
-}
-
-static bool has_symmetry(const mpm_symmetry *symmetry)
-{
-    return symmetry->periodic || symmetry->mirror[0] || symmetry->mirror[1];
-}
+enum { SIDE_MOST = 8, NO_BLOCK = -1 };
 
 /* The nodes along one axis of a block, with their images along that axis. */
 struct line {
-    int64_t at[SIDE_MOST]; /* in the domain */
-    bool flipped[SIDE_MOST], plane[SIDE_MOST], mirrored[SIDE_MOST];
-    int images[SIDE_MOST];
+    mpm_axis_node node[SIDE_MOST];
     struct {
         int32_t block; /* coordinate */
         uint8_t inside;
-        bool flipped;
-    } image[SIDE_MOST][IMAGES_MOST];
+    } image[SIDE_MOST][MPM_AXIS_IMAGES];
 };
-
-static void add_image(struct line *line, int i, int64_t at, bool flipped, int side)
-{
-    const int k = line->images[i]++;
-    const int64_t block = floor_divide(at, side);
-    line->image[i][k].block = (int32_t)block;
-    line->image[i][k].inside = (uint8_t)(at - block * side);
-    line->image[i][k].flipped = flipped;
-    line->mirrored[i] |= flipped;
-}
-
-/* Lists the images of `inside` in ascending order; those of either orientation repeat after one period. */
-static void list_images(struct line *line, int i, const mpm_symmetry *symmetry, int64_t inside, int side)
-{
-    const int64_t cells = symmetry->cells, low = -MPM_IMAGE_REACH, high = cells + MPM_IMAGE_REACH;
-    const bool both = symmetry->mirror[0] && symmetry->mirror[1];
-    const int64_t period = symmetry->periodic ? cells : both ? 2 * cells : 4 * (high - low);
-    const int64_t mirrored = symmetry->mirror[0] ? -inside : 2 * cells - inside;
-    const bool mirrors = (symmetry->mirror[0] || symmetry->mirror[1]) && !line->plane[i];
-    int64_t straight_at = inside + period * -floor_divide(inside - low, period);
-    int64_t mirrored_at = mirrored + period * -floor_divide(mirrored - low, period);
-    while (straight_at <= high || (mirrors && mirrored_at <= high)) {
-        if (!mirrors || straight_at < mirrored_at) {
-            add_image(line, i, straight_at, false, side);
-            straight_at += period;
-        } else {
-            add_image(line, i, mirrored_at, true, side);
-            mirrored_at += period;
-        }
-    }
-}
 
 /* Returns whether a node of the line can have images or lie on a plane. */
 static bool trace_line(struct line *line, const mpm_symmetry *symmetry, int32_t block, int side)
 {
     bool any = false;
-    memset(line, 0, sizeof *line);
     for (int i = 0; i < side; i++) {
-        const int64_t at = (int64_t)block * side + i;
-        const bool reached = at >= -MPM_IMAGE_REACH && at <= symmetry->cells + MPM_IMAGE_REACH;
-        line->at[i] = at;
-        if (!has_symmetry(symmetry) || !reached) {
-            add_image(line, i, at, false, side);
-            continue;
+        mpm_axis_node *node = &line->node[i];
+        any |= mpm_axis_find(node, symmetry, (int64_t)block * side + i);
+        for (int k = 0; k < node->images; k++) {
+            const int64_t of = mpm_axis_floor(node->image[k].at, side);
+            line->image[i][k].block = (int32_t)of;
+            line->image[i][k].inside = (uint8_t)(node->image[k].at - of * side);
         }
-        line->at[i] = into_domain(symmetry, at, &line->flipped[i]);
-        line->plane[i] = is_on_plane(symmetry, line->at[i]);
-        list_images(line, i, symmetry, line->at[i], side);
-        line->mirrored[i] |= line->plane[i];
-        any |= line->plane[i] || line->images[i] > 1;
     }
     return any;
 }
@@ -113,11 +38,11 @@ int mpm_images_along(const mpm_symmetry *symmetry, int32_t block, int side, int3
     struct line line;
     int count = 1;
     blocks[0] = block;
-    if (!has_symmetry(symmetry))
+    if (!mpm_axis_has_symmetry(symmetry))
         return count;
     trace_line(&line, symmetry, block, side);
     for (int i = 0; i < side; i++)
-        for (int k = 0; k < line.images[i]; k++) {
+        for (int k = 0; k < line.node[i].images; k++) {
             int known = 0;
             while (known < count && blocks[known] != line.image[i][k].block)
                 known++;
@@ -210,14 +135,14 @@ static mpm_status collect_images(struct harvest *harvest, const struct line line
         for (int axis = 0; axis < dim; axis++) {
             key.block[axis] = line[axis].image[inside[axis]][k[axis]].block;
             image.node = (uint8_t)(image.node * side + line[axis].image[inside[axis]][k[axis]].inside);
-            image.flips |= (uint8_t)(line[axis].image[inside[axis]][k[axis]].flipped << axis);
+            image.flips |= (uint8_t)(line[axis].node[inside[axis]].image[k[axis]].flipped << axis);
         }
         image.fold = find_block(finder, key);
         mpm_status status = image.fold == NO_BLOCK ? MPM_OK : append_image(harvest, image);
         if (status)
             return status;
         int axis = dim - 1;
-        while (axis >= 0 && ++k[axis] == line[axis].images[inside[axis]])
+        while (axis >= 0 && ++k[axis] == line[axis].node[inside[axis]].images)
             k[axis--] = 0;
         if (axis < 0)
             return MPM_OK;
@@ -230,12 +155,12 @@ static mpm_status collect_node(struct harvest *harvest, const struct line line[3
     mpm_image_node node = {.node = (uint8_t)n, .first = (int32_t)harvest->list_count};
     int inside[3] = {0, 0, 0}, most = 1;
     for (int axis = dim - 1, rest = n; axis >= 0; axis--, rest /= side) {
-        const int i = inside[axis] = rest % side;
-        node.at[axis] = (int32_t)line[axis].at[i];
-        node.flips |= (uint8_t)(line[axis].flipped[i] << axis);
-        node.planes |= (uint8_t)(line[axis].plane[i] << axis);
-        node.normals |= (uint8_t)(line[axis].mirrored[i] << axis);
-        most *= line[axis].images[i];
+        const mpm_axis_node *along = &line[axis].node[inside[axis] = rest % side];
+        node.at[axis] = (int32_t)along->at;
+        node.flips |= (uint8_t)(along->flipped << axis);
+        node.planes |= (uint8_t)(along->plane << axis);
+        node.normals |= (uint8_t)(along->mirrored << axis);
+        most *= along->images;
     }
     if (most == 1 && !node.planes)
         return MPM_OK;

@@ -16,14 +16,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "contact/walls.h"
+#include "mpm/memory/axis_images.h"
 #include "mpm/memory/block_map.h"
 
 struct mpm_grid;
-
-/* How far beyond a face particles can touch nodes: they are at most one cell beyond it, drift by one more cell before
- * the next binning, and reach two nodes further. */
-enum { MPM_IMAGE_REACH = 4 };
 
 /** One image: a node of the `fold`-th block with images. Bits are axes. */
 typedef struct mpm_image {
