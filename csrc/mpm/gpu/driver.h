@@ -62,7 +62,7 @@ struct mpm_gpu_driver {
     mpm_status (*read)(mpm_gpu_driver *driver, void *to, const void *from, size_t bytes);  /* device to host */
     mpm_status (*copy)(mpm_gpu_driver *driver, void *to, const void *from, size_t bytes);  /* within the device */
     mpm_status (*fill)(mpm_gpu_driver *driver, void *to, int byte, size_t bytes);
-    /** `arguments`: the address of each parameter of the kernel, as for cuLaunchKernel; they last as long as the call. */
+    /** `arguments`: the address of each parameter of the kernel, as for cuLaunchKernel; valid during the call. */
     mpm_status (*launch)(mpm_gpu_driver *driver, mpm_gpu_kernel kernel, mpm_gpu_shape shape, void **arguments);
     mpm_status (*wait)(mpm_gpu_driver *driver);
     const char *(*words)(const mpm_gpu_driver *driver); /* of the failure: valid until `free` */

@@ -19,9 +19,9 @@ INLINE int thread_number(void)
     return (int)(blockIdx.x * blockDim.x + threadIdx.x);
 }
 
-/* Where a particle is: its block, which may be a neighbour of the one at the last sort, and its cell there; `moved`: the
- * first node of the old block less that of the new one [cells]. Beyond a periodic face it enters at the opposite one. A
- * position that is no number, or that has left the table, counts as one in the nearest block of the table. */
+/* Where a particle is: its block, which may be a neighbour of the one at the last sort, and its cell there; `moved`:
+ * the first node of the old block less that of the new one [cells]. Beyond a periodic face it enters at the opposite
+ * one. A position that is no number, or that has left the table, counts as one in the nearest block of the table. */
 struct spot {
     int key, cell, moved[3];
 };
