@@ -14,7 +14,10 @@ import numpy as np
 import mpm
 from mpm import _core
 
-CLEAN = (TypeError, ValueError, OverflowError, KeyError, IndexError, mpm.SimulationError, mpm.BusyError)
+CLEAN = (
+    *(TypeError, ValueError, OverflowError, KeyError, IndexError, NotImplementedError),
+    *(mpm.SimulationError, mpm.BusyError),
+)
 INF, NAN = float("inf"), float("nan")
 
 

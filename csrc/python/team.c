@@ -110,7 +110,7 @@ static mpm_simulation *enter(PyObject *self)
 static PyObject *join(PyObject *self, mpm_status status, PyObject *team)
 {
     if (status == MPM_BAD_ARGUMENT) {
-        PyErr_SetString(PyExc_ValueError, "team: not with rigid bodies, and not with a team already");
+        PyErr_SetString(PyExc_NotImplementedError, "rigid bodies, or a team already");
         return NULL;
     }
     if (!status && team)
