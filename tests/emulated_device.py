@@ -17,6 +17,7 @@ from emulated import CXX, FLAGS, FUSES, ORDERS, ROOT, SWEEP_THREADS
 from mpm.mpm import devices
 
 CAPSULE = b"mpm.gpu.driver"
+_LOADED: list[ctypes.CDLL] = []
 KEPT = ROOT / "build" / "emulated"
 FOLDERS = (
     "csrc/base",
@@ -58,8 +59,10 @@ def _library(image: devices.Image) -> ctypes.CDLL:
         subprocess.run([*str(CXX).split(), *flags, *includes, source, "-o", made], check=True)
         made.rename(target)
     found = ctypes.CDLL(str(target))
+    found.emulated_holds.restype = ctypes.c_bool
     found.emulated_new.restype = ctypes.c_void_p
     found.emulated_new.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_longlong]
+    _LOADED.append(found)
     return found
 
 
@@ -70,6 +73,11 @@ def _driver(device: str, image: devices.Image) -> object:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(_library(image).emulated_new(order, room, calls), CAPSULE, None)
+
+
+def holds_arrays() -> bool:
+    """Is memory of a device left, of any simulation so far?"""
+    return any(library.emulated_holds() for library in _LOADED)
 
 
 devices.DRIVERS["emulated"] = _driver

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import itertools
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import emulated_device  # noqa: F401  makes the device known
+import emulated_device
 import mpm
 from emulated import CXX, ORDERS, State
 from mpm.io import checkpoint
 from scenes import DEFORMABLE, MATERIALS
-from test_gpu import AMPLIFIES, BOUND, DT, QUICK, H, fall
+from test_gpu import AMPLIFIES, BOUND, DT, H, fall
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CXX is None, reason="no C++ compiler")]
 
+QUICK = {("neo_hookean", 2, "float32")}  # libraries take seconds to compile
 CASES = [
     pytest.param(*case, id="-".join(map(str, case)), marks=[] if case in QUICK else pytest.mark.slow)
     for case in itertools.product(DEFORMABLE, (2, 3), ("float32", "float64"))
 ]
+TWO = [case for case in CASES if case.values in {*QUICK, ("sand", 3, "float64")}]
 
 
 def body(
@@ -64,7 +69,7 @@ def test_steps_agree_with_those_of_the_processor(law: str, dim: int, dtype: str)
         assert np.abs(there - values).max() <= 100 * bound * max(1, scale), name
 
 
-@pytest.mark.parametrize(("law", "dim", "dtype"), sorted(QUICK))
+@pytest.mark.parametrize(("law", "dim", "dtype"), TWO)
 def test_the_order_of_threads_changes_no_bit(law: str, dim: int, dtype: str):
     sims = [body(law, dim, dtype, f"emulated:order={order}", dt="auto") for order in ORDERS]
     for sim in sims:
@@ -141,6 +146,7 @@ def test_frames_are_those_of_the_processor():
     assert max(np.abs(a - b).max() for (_, a), (_, b) in zip(*shown, strict=True)) < 1e-15
 
 
+@pytest.mark.slow
 def test_a_free_body_keeps_its_momenta():
     sim = body("sand", 3, scene={"gravity": [0, 0, 0], "walls": "slip"})
     sim.particles.x[:] += 0.4
@@ -193,7 +199,7 @@ def test_a_full_device_raises_before_a_step():
     sim.step(3)
 
 
-@pytest.mark.parametrize("calls", (10, 200, 700))
+@pytest.mark.parametrize("calls", (10, 300, pytest.param(700, marks=pytest.mark.slow)))
 def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
     sim = body("neo_hookean", 2, device=f"emulated:calls={calls}")
     for _ in range(2):
@@ -201,6 +207,27 @@ def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
             sim.step(100)
     with pytest.raises(mpm.SimulationError, match="told to fail"):
         sim.save("/dev/null")
+
+
+def test_simulations_leave_no_memory_of_the_device_behind():
+    gc.collect()
+    assert not emulated_device.holds_arrays()
+    sims = [body("neo_hookean", 2) for _ in range(2)]
+    for sim in sims:
+        sim.step(1)
+    assert emulated_device.holds_arrays()
+    sims.append(copy.copy(sims[0]))
+    del sims, sim
+    gc.collect()
+    assert not emulated_device.holds_arrays()
+
+
+def test_copies_and_pickles_stay_on_their_device():
+    sim = body("neo_hookean", 2, device="emulated:order=reversed")
+    sim.step(3)
+    for other in (copy.copy(sim), pickle.loads(pickle.dumps(sim))):
+        assert other._device == sim._device
+        assert other.state_hash() == sim.state_hash()
 
 
 def test_two_simulations_share_a_device():
@@ -226,6 +253,7 @@ def test_values_that_are_not_finite_are_refused():
     sim.step(1)
 
 
+@pytest.mark.slow
 def test_particles_out_of_the_range_of_their_law_are_named():
     """Fluid that is compressed by half in a step."""
 

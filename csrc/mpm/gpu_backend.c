@@ -120,6 +120,13 @@ static void look_at(struct gpu *gpu, int column)
     gpu->stale[column] = false;
 }
 
+/* The device has no state any more, nor velocities of nodes. */
+static void forget(struct gpu *gpu)
+{
+    gpu->simulation->grid_valid &= !gpu->resident;
+    gpu->resident = false;
+}
+
 /* The host has the state; the device is forgotten. */
 static void take_back(struct gpu *gpu)
 {
@@ -128,7 +135,7 @@ static void take_back(struct gpu *gpu)
             look_at(gpu, c);
         gpu->written[c] = false;
     }
-    gpu->resident = false;
+    forget(gpu);
 }
 
 /* Brings what the host has written to the device. */
@@ -152,7 +159,7 @@ static void release(mpm_device *device, void *memory)
 {
     struct gpu *gpu = (struct gpu *)device;
     if (memory == gpu->simulation->particles.row) { /* they end, or a wider copy of all columns takes their place */
-        gpu->resident = false;
+        forget(gpu);
         memset(gpu->stale, 0, sizeof gpu->stale);
     }
     mpm_memory_free(&device->allocator, memory);
@@ -197,18 +204,18 @@ static int key_of(const mpm_gpu_engine *engine, const int32_t block[3])
 }
 
 /* The groups of places, whose particles may touch all nodes of their tiles. */
-static mpm_status find_groups(struct gpu *gpu, mpm_group **found)
+static mpm_status find_groups(struct gpu *gpu, const mpm_gpu_tables *tables, mpm_group **found)
 {
     mpm_gpu_engine *engine = &gpu->engine;
     const mpm_allocator *allocator = &gpu->backend.device.allocator;
-    const size_t places = (size_t)engine->tables.places, starts = places * BLOCK_CELLS + 1;
+    const size_t places = (size_t)tables->places, starts = places * BLOCK_CELLS + 1;
     int *key = mpm_memory_new(allocator, places, sizeof *key);
     int *start = mpm_memory_new(allocator, starts, sizeof *start);
     mpm_group *groups = mpm_memory_new(allocator, places, sizeof *groups);
     const bool failed = !key || !start || !groups;
     if (!failed) {
-        mpm_engine_get(engine, key, engine->tables.place_key.at, places * sizeof *key);
-        mpm_engine_get(engine, start, engine->tables.start.at, starts * sizeof *start);
+        mpm_engine_get(engine, key, tables->place_key.at, places * sizeof *key);
+        mpm_engine_get(engine, start, tables->start.at, starts * sizeof *start);
     }
     for (size_t g = 0; !failed && g < places; g++) {
         mpm_group *group = &groups[g];
@@ -229,12 +236,12 @@ static mpm_status find_groups(struct gpu *gpu, mpm_group **found)
 }
 
 /* The grid of the rooms, for the host. */
-static mpm_status find_grid(struct gpu *gpu, size_t groups, mpm_grid *grid)
+static mpm_status find_grid(struct gpu *gpu, const mpm_gpu_tables *tables, mpm_grid *grid)
 {
     mpm_gpu_engine *engine = &gpu->engine;
     mpm_device *device = &gpu->backend.device;
     const mpm_allocator *allocator = &device->allocator;
-    const size_t rooms = (size_t)engine->tables.rooms;
+    const size_t rooms = (size_t)tables->rooms;
     int *key = mpm_memory_new(allocator, rooms, sizeof *key);
     *grid = (mpm_grid){.block_count = rooms, .task_count = 1};
     grid->blocks = mpm_memory_new(allocator, rooms, sizeof *grid->blocks);
@@ -244,7 +251,7 @@ static mpm_status find_grid(struct gpu *gpu, size_t groups, mpm_grid *grid)
     const bool failed = !key || !grid->blocks || !grid->task_group || !grid->field[MPM_GRID_VELOCITY] ||
                         !grid->field[MPM_GRID_PREVIOUS];
     if (!failed)
-        mpm_engine_get(engine, key, engine->tables.room_key.at, rooms * sizeof *key);
+        mpm_engine_get(engine, key, tables->room_key.at, rooms * sizeof *key);
     for (size_t b = 0; !failed && b < rooms; b++) {
         block_at(engine, key[b], grid->blocks[b].block);
         grid->blocks[b].fold = -1;
@@ -254,7 +261,7 @@ static mpm_status find_grid(struct gpu *gpu, size_t groups, mpm_grid *grid)
         mpm_grid_clear(grid, device);
         return engine->failure ? engine->failure : MPM_OUT_OF_MEMORY;
     }
-    grid->task_group[1] = (int32_t)groups;
+    grid->task_group[1] = (int32_t)tables->places;
     grid->bytes = rooms * (2 * engine->variant->node_bytes + sizeof *grid->blocks);
     return MPM_OK;
 }
@@ -305,7 +312,7 @@ static mpm_status move_in(struct gpu *gpu)
     const mpm_particles *particles = &simulation->particles;
     mpm_grid grid;
     mpm_status status = mpm_engine_hold_particles(engine, particles->count);
-    if (status || (status = lay_out(gpu)) || (status = find_grid(gpu, particles->group_count, &grid)))
+    if (status || (status = lay_out(gpu)) || (status = find_grid(gpu, &engine->tables, &grid)))
         return status;
     take_grid(gpu, &simulation->grid, &grid, 0);
     gpu->x[0] = particles->column[MPM_COLUMN_X];
@@ -544,13 +551,18 @@ static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particle
     struct others others;
     mpm_status status = find_others(gpu, &others);
     give(gpu);
-    if (!status)
-        status = engine->variant->sort(engine, x, binning->mid_step ? nodes : -1);
+    if (!status && !(status = engine->variant->find(engine, x)) &&
+        !(status = find_groups(gpu, &engine->coming, &groups)) &&
+        !(status = find_grid(gpu, &engine->coming, &fresh)) && binning->prepare)
+        status = binning->prepare(binning->context, &fresh);
     if (status) {
         end_others(gpu, &others);
+        mpm_memory_free(&gpu->backend.device.allocator, groups);
+        mpm_grid_clear(&fresh, &gpu->backend.device);
         return status;
     }
-    /* The particles have moved; the host only lacks tables, which are small. */
+    /* Nothing can fail from here on, but the device. */
+    engine->variant->move(engine, x, binning->mid_step ? nodes : -1);
     void *const kept = gpu->x[0];
     gpu->x[0] = gpu->x[1];
     gpu->x[1] = kept;
@@ -559,16 +571,6 @@ static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particle
         gpu->stale[c] = place_of(gpu, c).array;
     move_others(gpu, &others);
     end_others(gpu, &others);
-    status = find_groups(gpu, &groups);
-    if (!status && !(status = find_grid(gpu, (size_t)engine->tables.places, &fresh)) && binning->prepare)
-        status = binning->prepare(binning->context, &fresh);
-    if (status) {
-        mpm_memory_free(&gpu->backend.device.allocator, groups);
-        mpm_grid_clear(&fresh, &gpu->backend.device);
-        if (!engine->failure)
-            engine->failure = status;
-        return status;
-    }
     mpm_memory_free(&gpu->backend.device.allocator, particles->groups);
     particles->groups = groups;
     particles->group_count = (size_t)engine->tables.places;

@@ -358,7 +358,9 @@ class Solver(SolverBase, abstract=True):
         functions = {
             load.name: given for load in self._scene.loads if (given := function_of(load)) is not None
         }
-        rest = (None, functions) if functions else ()
+        rest: tuple[Any, ...] = (None, functions) if functions else ()
+        if self._device != "cpu":
+            rest = None, functions or None, self._device
         return checkpoint.loads, (checkpoint.dumps(self), None, self._scene.body_force, *rest)
 
     def __eq__(self, other: object) -> bool:

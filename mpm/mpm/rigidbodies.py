@@ -7,8 +7,9 @@ import itertools
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -551,3 +552,28 @@ def warn_of_thin(form: Form, sampled: Sampled, dx: float) -> None:
             UserWarning,
             stacklevel=_check.levels_to_caller(),
         )
+
+
+def near_rigid(
+    form: Form,
+    forms: Mapping[int, Form],
+    names: Mapping[int, str],
+    field: Callable[[str], npt.NDArray[Any]],
+    dx: float,
+) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
+    """The rigid bodies by material that are near another form: names, and distances in the frame of the domain."""
+    d, radius = len(form.reference), form.points[:, 3:4] + dx
+    places = form.points[:, :d] + form.reference
+    low, high = (places - radius).min(axis=0), (places + radius).max(axis=0)
+    materials = field("material") if forms else np.zeros(0)
+    for number, other in forms.items():
+        rows = np.flatnonzero(materials == number)
+        if not len(rows):
+            continue
+        x, rest, m, F = (
+            np.asarray(field(name)[rows], dtype=np.float64) for name in ("x", "rest", "mass", "F")
+        )
+        if (x.max(axis=0) < low).any() or (x.min(axis=0) > high).any():
+            continue
+        place = m @ (x - rest @ F[0].T) / m.sum()
+        yield f"rigid body {names.get(number, '')!r}", distance_of(other, place, F[0])

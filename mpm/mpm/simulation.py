@@ -24,7 +24,7 @@ from mpm.materials.laws import Material
 from mpm.mpm import bodies, citations, devices, fullness, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
-from mpm.mpm.rigidbodies import distance_of, form_of, refuse_overlap, spin_of, warn_of_thin
+from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, warn_of_thin
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
@@ -522,23 +522,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._core.totals()  # takes them in
 
     def _near_rigid(self, form: Form) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
-        """What a rigid body may not begin in: names, and distances in the frame of the domain."""
-        d, radius = self.dimension, form.points[:, 3:4] + self._numerics.dx
-        places = form.points[:, :d] + form.reference
-        low, high = (places - radius).min(axis=0), (places + radius).max(axis=0)
-        p, bodies = self.particles, {number: name for name, number in self._material_of_bodies().items()}
-        materials = p._copy("material") if self._forms else np.zeros(0)
-        for number, other in self._forms.items():
-            rows = np.flatnonzero(materials == number)
-            if not len(rows):
-                continue
-            x, rest, m, F = (
-                np.asarray(p._copy(name)[rows], dtype=np.float64) for name in ("x", "rest", "mass", "F")
-            )
-            if (x.max(axis=0) < low).any() or (x.min(axis=0) > high).any():
-                continue
-            place = m @ (x - rest @ F[0].T) / m.sum()
-            yield f"rigid body {bodies.get(number, '')!r}", distance_of(other, place, F[0])
+        """What a rigid body may not begin in."""
+        names = {number: name for name, number in self._material_of_bodies().items()}
+        return near_rigid(form, self._forms, names, self.particles._copy, self._numerics.dx)
 
     def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
@@ -667,6 +653,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         fill(self._core, kept)
         self._attached = kept.attached
         return self
+
+    @property
+    def _device(self) -> str:
+        return self._numerics.device
 
     @classmethod
     def _moved(cls, kept: Snapshot, device: str, /) -> Snapshot:

@@ -159,6 +159,11 @@ class SolverBase(Run, Collides):
         """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
         raise NotImplementedError
 
+    @property
+    def _device(self) -> str:
+        """Where steps run."""
+        return "cpu"
+
     @classmethod
     def _moved(cls, kept: Any, device: str, /) -> Any:
         """The snapshot of a solver that runs on another device."""

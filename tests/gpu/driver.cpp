@@ -127,6 +127,12 @@ static void free_driver(mpm_gpu_driver *driver)
     delete of(driver);
 }
 
+/** Are there arrays of any device? */
+extern "C" bool emulated_holds(void)
+{
+    return pieces;
+}
+
 /** A device with `room` bytes, which fails after so many calls; < 0: never. */
 extern "C" mpm_gpu_driver *emulated_new(int threads, size_t room, long long calls)
 {

@@ -141,7 +141,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     clear_columns(engine, &engine->now);
     clear_columns(engine, &engine->next);
     clear_tables(engine, &engine->tables);
-    clear_tables(engine, &engine->older);
+    clear_tables(engine, &engine->coming);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         drop(engine, all[k]);
     mpm_memory_free(engine->allocator, engine->staged);

@@ -47,11 +47,14 @@ typedef struct mpm_gpu_variant {
     /** What the last sweep, or pass, has reported. */
     void (*measured)(mpm_gpu_engine *engine, mpm_measure *measure);
     void (*passed)(mpm_gpu_engine *engine, mpm_block_report *report);
-    /** Sorts the particles, whose positions are in array `x` and will be in the other one. `nodes` >= 0: in mid step;
-     *  v and C are not moved, and these velocities are taken over by the other array. Errors: MPM_OUT_OF_MEMORY, and
-     *  nothing has changed. */
-    mpm_status (*sort)(mpm_gpu_engine *engine, int x, int nodes);
-    /** Makes the tables for particles that lie block by block: `key` and `end`, their last particle and 1, of each. */
+    /** Makes the coming tables for a sort of the particles, whose positions are in array `x`. Errors:
+     *  MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
+    mpm_status (*find)(mpm_gpu_engine *engine, int x);
+    /** Moves the particles accordingly, positions to the other array. `nodes` >= 0: in mid step; v and C stay behind,
+     *  and the other array takes over these velocities. */
+    void (*move)(mpm_gpu_engine *engine, int x, int nodes);
+    /** Makes the tables, the coming ones and those of now, for particles that lie block by block: `key` of each, and
+     *  `end`, its last particle and 1. Errors: MPM_OUT_OF_MEMORY. */
     mpm_status (*lay)(mpm_gpu_engine *engine, int places, const int *key, const int *end);
 } mpm_gpu_variant;
 
@@ -67,7 +70,7 @@ struct mpm_gpu_engine {
     int blocks[3];             /* in the table of all */
     int count, stride;         /* of particles */
     mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */
-    mpm_gpu_tables tables, older;
+    mpm_gpu_tables tables, coming;
     mpm_gpu_array nodes[2], tiles, reports[2], law;
     mpm_gpu_array block_count, mark[2], key, cell_of, cell_count, order, before[3], all[3]; /* scratch of a sort */
     void *staged;              /* room of the host for copies: MPM_GPU_STAGED reals */

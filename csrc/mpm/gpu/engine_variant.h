@@ -264,14 +264,14 @@ static mpm_status hold_by_tables(mpm_gpu_engine *engine, const mpm_gpu_tables *t
 static void swap_tables(mpm_gpu_engine *engine)
 {
     const mpm_gpu_tables kept = engine->tables;
-    engine->tables = engine->older;
-    engine->older = kept;
+    engine->tables = engine->coming;
+    engine->coming = kept;
 }
 
-/* Finds where the particles are; the tables of now become the older ones at the end. */
-static mpm_status find_places(mpm_gpu_engine *engine, struct gpu_particles *from)
+static mpm_status find(mpm_gpu_engine *engine, int x)
 {
-    mpm_gpu_tables *to = &engine->older;
+    mpm_gpu_tables *to = &engine->coming;
+    struct gpu_particles particles = particles_of(engine, &engine->now, x), *from = &particles;
     struct gpu_blocks blocks = blocks_of(engine);
     const int block_count = count_blocks_of(engine);
     mpm_status status = hold_blocks(engine);
@@ -301,15 +301,12 @@ static mpm_status find_places(mpm_gpu_engine *engine, struct gpu_particles *from
     return hold_by_tables(engine, to);
 }
 
-static mpm_status sort(mpm_gpu_engine *engine, int x, int nodes)
+static void move(mpm_gpu_engine *engine, int x, int nodes)
 {
     struct gpu_particles from = particles_of(engine, &engine->now, x);
     struct gpu_particles to = particles_of(engine, &engine->next, 1 - x);
     struct gpu_blocks blocks = blocks_of(engine);
     bool with_motion = nodes < 0;
-    const mpm_status status = find_places(engine, &from);
-    if (status)
-        return status;
     run_each(engine, MPM_GPU_MOVE, from.count,
              ARGUMENTS(&blocks, &engine->order.at, &engine->key.at, &from, &to, &engine->strains, &engine->history,
                        &with_motion));
@@ -319,18 +316,17 @@ static mpm_status sort(mpm_gpu_engine *engine, int x, int nodes)
     engine->next.x = engine->now.x;
     engine->now.x = kept.x;
     swap_tables(engine);
-    if (nodes >= 0)
+    if (nodes >= 0) /* the tables that were to come are now those of the past */
         run(engine, MPM_GPU_TAKE_NODES, (unsigned)engine->tables.rooms, GPU_CELLS, 0,
-            ARGUMENTS(&engine->tables.room_key.at, &engine->older.room_of.at, &engine->nodes[nodes].at,
+            ARGUMENTS(&engine->tables.room_key.at, &engine->coming.room_of.at, &engine->nodes[nodes].at,
                       &engine->nodes[1 - nodes].at));
-    return engine->failure;
 }
 
 /* The tables of the host: place by block; its particles, as if all were in the first cell of their place. */
 static mpm_status write_places(mpm_gpu_engine *engine, int places, const int *key, const int *end, int *number,
                                int *start)
 {
-    mpm_gpu_tables *to = &engine->older;
+    mpm_gpu_tables *to = &engine->coming;
     const size_t blocks = (size_t)count_blocks_of(engine);
     memset(number, 0, blocks * sizeof *number);
     for (int p = 0; p < places; p++)
@@ -349,7 +345,7 @@ static mpm_status write_places(mpm_gpu_engine *engine, int places, const int *ke
 
 static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const int *end)
 {
-    mpm_gpu_tables *to = &engine->older;
+    mpm_gpu_tables *to = &engine->coming;
     struct gpu_blocks blocks = blocks_of(engine);
     const size_t block_count = (size_t)count_blocks_of(engine), cells = (size_t)places * GPU_CELLS + 1;
     int *number = mpm_memory_new_unset(engine->allocator, block_count, sizeof *number);
@@ -375,5 +371,5 @@ static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const 
 
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, passed, sort, lay \
+        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, passed, find, move, lay \
     }
