@@ -83,7 +83,9 @@ def agree(sim: mpm.Simulation, material: mpm.materials.Material, emulated: Emula
 
 FOLDED = [
     pytest.param({"x": "periodic", "y-": "mirror"}, 2, "float32", id="2"),
-    pytest.param({"x": "periodic", "y": "mirror", "z-": "mirror"}, 3, "float64", marks=pytest.mark.slow, id="3"),
+    pytest.param(
+        {"x": "periodic", "y": "mirror", "z-": "mirror"}, 3, "float64", marks=pytest.mark.slow, id="3"
+    ),
 ]
 
 

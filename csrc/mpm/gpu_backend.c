@@ -675,6 +675,8 @@ static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *sim
     engine->allowed = mpm_scheme_wall_depth(settings->scheme.degree) + (narrow ? 1e-5 : 1e-9);
     memcpy(engine->cells, settings->cells, sizeof engine->cells);
     memcpy(engine->lower, settings->lower, sizeof engine->lower);
+    for (int axis = 0; axis < settings->dim; axis++)
+        engine->symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     if (!count_blocks(engine, settings))
         return MPM_TOO_LARGE;
     engine->staged = mpm_memory_new_unset(engine->allocator, MPM_GPU_STAGED, settings->real_size);

@@ -115,10 +115,8 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
         if found:
             raise _refuse(chosen.device, name, "leave it out")
     for face, wall in scene.walls.items():
-        if wall.contact in ("mirror", "periodic", "absorbing"):
-            raise _refuse(
-                chosen.device, f"walls[{face!r}]: {wall.contact!r}", "choose 'sticky', 'slip' or 'separate'"
-            )
+        if wall.contact == "absorbing":
+            raise _refuse(chosen.device, f"walls[{face!r}]: 'absorbing'", "choose another contact")
 
 
 def refuse_material(chosen: Any, others: Sequence[Material], material: Material) -> None:

@@ -67,6 +67,7 @@ struct mpm_gpu_engine {
     size_t real_size;
     int64_t cells[3];
     double lower[3], dx, allowed, J_low, J_high;
+    mpm_symmetry symmetry[3];  /* of the faces */
     int blocks[3];             /* in the table of all */
     int count, stride;         /* of particles */
     mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */

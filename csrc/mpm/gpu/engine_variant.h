@@ -11,6 +11,7 @@
 #include "materials/prepared.h"
 #include "mpm/gpu/engine.h"
 #include "mpm/gpu/launch.h"
+#include "mpm/memory/axis_images.h"
 
 #define ARGUMENTS(...) ((void *[]){__VA_ARGS__})
 
@@ -54,7 +55,10 @@ static int read_int(mpm_gpu_engine *engine, const mpm_gpu_array *array, int at)
 
 static struct gpu_blocks blocks_of(const mpm_gpu_engine *engine)
 {
-    return (struct gpu_blocks){.count = {engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
+    struct gpu_blocks blocks = {.count = {engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
+    for (int a = 0; a < DIM; a++)
+        blocks.period[a] = engine->symmetry[a].periodic ? (int)engine->cells[a] : 0;
+    return blocks;
 }
 
 static int count_blocks_of(const mpm_gpu_engine *engine)
@@ -182,7 +186,12 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
     for (int a = 0; a < 3; a++)
         pass.cells[a] = of->cells[a], pass.gravity[a] = of->gravity[a];
     memcpy(pass.walls, of->walls, sizeof pass.walls);
-    run(engine, MPM_GPU_MOVE_NODES, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
+    bool folds = false;
+    for (int a = 0; a < DIM; a++) {
+        pass.symmetry[a] = engine->symmetry[a];
+        folds |= mpm_axis_has_symmetry(&pass.symmetry[a]);
+    }
+    run(engine, folds ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
     add_all_reports(engine, tables->rooms);
 }
 
