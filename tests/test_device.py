@@ -69,7 +69,9 @@ def test_steps_agree_with_those_of_the_processor(law: str, dim: int, dtype: str)
         assert np.abs(there - values).max() <= 100 * bound * max(1, scale), name
 
 
-@pytest.mark.parametrize(("x", "y"), (("mirror", "periodic"), ("periodic", "separate")))
+@pytest.mark.parametrize(
+    ("x", "y"), (pytest.param("mirror", "periodic", marks=pytest.mark.slow), ("periodic", "separate"))
+)
 def test_mirrors_and_periodic_faces(x: str, y: str):
     """The body crosses a periodic face, where the host wraps it."""
     scene = {"walls": {"x": x, "y": y}, "friction": 0, "speed": 1, "gravity": (-5, -5)}
@@ -213,7 +215,7 @@ def test_a_full_device_raises_before_a_step():
     sim.step(3)
 
 
-@pytest.mark.parametrize("calls", (10, 300, pytest.param(700, marks=pytest.mark.slow)))
+@pytest.mark.parametrize("calls", (10, 200, pytest.param(700, marks=pytest.mark.slow)))
 def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
     sim = body("neo_hookean", 2, device=f"emulated:calls={calls}")
     for _ in range(2):

@@ -191,7 +191,8 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
         pass.symmetry[a] = engine->symmetry[a];
         folds |= mpm_axis_has_symmetry(&pass.symmetry[a]);
     }
-    run(engine, folds ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
+    const mpm_gpu_kernel kernel = folds ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES;
+    run(engine, kernel, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
     add_all_reports(engine, tables->rooms);
 }
 
