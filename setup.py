@@ -28,6 +28,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel as _bdist_wheel
 from setuptools.command.build_clib import build_clib as _build_clib
 from setuptools.command.build_ext import build_ext as _build_ext
+from setuptools.command.build_py import build_py as _build_py
 
 CFLAGS = [
     "-std=gnu11", "-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden",
@@ -37,6 +38,8 @@ CFLAGS = [
 LDFLAGS = ["-pthread"]
 for symbol in ("PyInit__core", "mpm_constraint_add"):
     LDFLAGS += ["-Wl,-u," + ("_" if sys.platform == "darwin" else "") + symbol]
+if sys.platform == "linux":
+    LDFLAGS += ["-ldl"]  # dlopen, which the C library has since glibc 2.34
 if sanitizers := os.environ.get("MPM_SANITIZE"):
     CFLAGS += ["-fno-omit-frame-pointer", "-UNDEBUG", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     # With checks that ASan makes anyway, and with full debug information, one kernel compiled for minutes. With scopes
@@ -234,6 +237,41 @@ class build_ext(_build_ext):
         super().build_extension(extension)
 
 
+def device_sources():
+    """The kernels of a GPU and what they include: they travel as text, because NVRTC compiles them where they run.
+    Names of laws come by a macro, so all laws are included. Quoted includes are paths below csrc/."""
+    wanted = [
+        Path("csrc/materials/each_law.h"),
+        *Path("csrc/mpm/gpu").rglob("*.cu"),
+        *Path("csrc/mpm/gpu/nvrtc").glob("*"),
+    ]
+    found = set()
+    while wanted:
+        path = wanted.pop()
+        if path not in found and path.is_file():
+            found.add(path)
+            included = re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+            wanted += [Path("csrc", name) for name in included]
+    return sorted(found)
+
+
+class build_py(_build_py):
+    """Copies the sources of the GPU's kernels beside mpm/include; an editable install reads those of csrc/."""
+
+    def copies(self):
+        base = Path(self.build_lib, "mpm", "include")
+        return [] if self.editable_mode else [(str(path), str(base / path)) for path in device_sources()]
+
+    def run(self):
+        super().run()
+        for source, target in self.copies():
+            self.mkpath(str(Path(target).parent))
+            self.copy_file(source, target, preserve_mode=False)
+
+    def get_outputs(self, include_bytecode=1):
+        return super().get_outputs(include_bytecode) + [target for _, target in self.copies()]
+
+
 class bdist_wheel(_bdist_wheel):
     """Puts a bill of materials into the wheel (PEP 770: .dist-info/sboms/)."""
 
@@ -302,7 +340,12 @@ LIBRARIES = [
     ),
 ]  # fmt: skip
 setup(
-    cmdclass={"bdist_wheel": bdist_wheel, "build_clib": build_clib, "build_ext": build_ext},
+    cmdclass={
+        "bdist_wheel": bdist_wheel,
+        "build_clib": build_clib,
+        "build_ext": build_ext,
+        "build_py": build_py,
+    },
     libraries=LIBRARIES,
     ext_modules=[Extension("mpm._core", [], extra_link_args=LDFLAGS, py_limited_api=ABI3)],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if ABI3 else {},

@@ -28,6 +28,7 @@ from mpm.config import get_num_threads, set_num_threads, show_config
 from mpm.errors import (
     BusyError,
     ConvergenceError,
+    DeviceError,
     EscapeError,
     FileFormatError,
     InstabilityError,
@@ -60,6 +61,7 @@ __all__ = [
     "BusyError",
     "Contact",
     "ConvergenceError",
+    "DeviceError",
     "EscapeError",
     "FileFormatError",
     "InstabilityError",

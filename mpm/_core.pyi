@@ -21,6 +21,7 @@ class ConvergenceError(SimulationError):
 
 class EscapeError(SimulationError): ...
 class BusyError(RuntimeError): ...
+class DeviceError(RuntimeError): ...
 
 class Parameter(TypedDict):
     name: str
@@ -57,6 +58,7 @@ class Law(TypedDict):
     history: list[HistoryField]
     reference: str  # citation of the law
 
+CUDA_LEAST_CAPABILITY: int  # of a GPU, times ten
 FEWEST_PERIODIC_CELLS: int  # along an axis: the widest kernel touches no node twice
 GROUP_COLUMNS: int  # of the groups of a snapshot
 BOOK_COLUMNS: int  # of the books of a collider
@@ -576,3 +578,6 @@ class FEM(Core):
         """Of the elements on the nodes (n, d), float64 [N]."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "nodes", "views", "elements", "colliders"."""
+
+def cuda_devices(library: str = ..., /) -> tuple[int, list[tuple[str, int, int, int]]]: ...
+def cuda_driver(image: bytes, ordinal: int, library: str = ..., /) -> object: ...

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from mpm._core import BusyError, ConvergenceError, EscapeError, InstabilityError, SimulationError
+from mpm._core import (
+    BusyError,
+    ConvergenceError,
+    DeviceError,
+    EscapeError,
+    InstabilityError,
+    SimulationError,
+)
 
 __all__ = [
     "BusyError",
     "ConvergenceError",
+    "DeviceError",
     "EscapeError",
     "FileFormatError",
     "InstabilityError",

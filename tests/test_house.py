@@ -45,6 +45,7 @@ FLOORS = {
     "mpm/kernels": 5,
     "sph/kernels": 5,
     "fem/kernels": 5,
+    "mpm/gpu/nvrtc": 0,
     "mpm/gpu": 6,
     **dict.fromkeys(METHODS, 7),
     "mpm.h": 8,

@@ -3,6 +3,7 @@
  * The extension module `mpm._core`: multi-phase initialisation, heap types, limited API of CPython 3.11.
  */
 #include "materials/bounds.h"
+#include "mpm/gpu/cuda_driver.h"
 #include "mpm/memory/particles.h"
 #include "python/module.h"
 
@@ -71,7 +72,14 @@ static int add_exceptions(PyObject *module, module_state *state)
                                         state->simulation_error);
     state->busy_error = add_exception(module, "BusyError", "mpm.BusyError",
                                       "The simulation is being run by another thread.", PyExc_RuntimeError);
-    return state->instability_error && state->convergence_error && state->escape_error && state->busy_error ? 0 : -1;
+    state->device_error =
+        add_exception(module, "DeviceError", "mpm.DeviceError",
+                      "A GPU or its driver is missing, does not suit or failed, in the words of the driver.",
+                      PyExc_RuntimeError);
+    return state->instability_error && state->convergence_error && state->escape_error && state->busy_error &&
+                   state->device_error
+               ? 0
+               : -1;
 }
 
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base)
@@ -95,6 +103,7 @@ static int add_numbers(PyObject *module)
 {
     return add_double(module, "LARGEST_STRESS", MPM_LARGEST_STRESS(false)) ||
            PyModule_AddIntConstant(module, "FEWEST_PERIODIC_CELLS", MPM_FEWEST_PERIODIC_CELLS) ||
+           PyModule_AddIntConstant(module, "CUDA_LEAST_CAPABILITY", MPM_CUDA_LEAST_CAPABILITY) ||
            PyModule_AddIntConstant(module, "GROUP_COLUMNS", MPM_SNAPSHOT_GROUP) ||
            PyModule_AddIntConstant(module, "BOOK_COLUMNS", MPM_SNAPSHOT_BOOK) ||
            PyModule_AddIntConstant(module, "MOTION_COLUMNS", MPM_SNAPSHOT_MOTION) ||
@@ -113,7 +122,8 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, mpm_sampling_methods) ||
         PyModule_AddFunctions(module, mpm_drawing_methods) ||
         PyModule_AddFunctions(module, mpm_python_collider_methods) ||
-        PyModule_AddFunctions(module, mpm_python_ode_methods))
+        PyModule_AddFunctions(module, mpm_python_ode_methods) ||
+        PyModule_AddFunctions(module, mpm_python_cuda_methods))
         return -1;
     if (!(state->core_type = add_type(module, &mpm_python_core_spec, NULL)))
         return -1;
@@ -141,6 +151,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->convergence_error);
     Py_VISIT(state->escape_error);
     Py_VISIT(state->busy_error);
+    Py_VISIT(state->device_error);
     return 0;
 }
 
@@ -158,6 +169,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->convergence_error);
     Py_CLEAR(state->escape_error);
     Py_CLEAR(state->busy_error);
+    Py_CLEAR(state->device_error);
     return 0;
 }
 

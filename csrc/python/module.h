@@ -12,7 +12,7 @@
 typedef struct module_state {
     mpm_allocator allocator;
     PyTypeObject *core_type, *simulation_type, *sph_type, *fem_type, *field_type, *colliders_type;
-    PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error;
+    PyObject *simulation_error, *instability_error, *convergence_error, *escape_error, *busy_error, *device_error;
 } module_state;
 
 /** State of the module that defined `type`. */
@@ -34,6 +34,7 @@ extern PyMethodDef mpm_sampling_methods[];
 extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
 extern PyMethodDef mpm_python_ode_methods[];
+extern PyMethodDef mpm_python_cuda_methods[];
 
 /** A field object that shares `view` (a reference is taken). */
 PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank rank, int dim);

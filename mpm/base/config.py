@@ -9,7 +9,7 @@ import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -182,7 +182,7 @@ def set_num_threads(threads: int) -> None:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What `show_config` found: versions, compiler, kernel sets, threads."""
+    """What `show_config` found: versions, compiler, kernel sets, threads, GPUs."""
 
     mpm: str
     python: str
@@ -194,6 +194,7 @@ class Configuration:
     isas: tuple[str, ...]
     isa: str
     threads: int
+    gpus: str | None = None  # only `show_config` asks
 
     def __repr__(self) -> str:
         return f"<Configuration of mpm {self.mpm}: {self.isa}, {self.threads} threads>"
@@ -211,24 +212,30 @@ class Configuration:
             "kernel sets": f"{sets}   (active in brackets; MPM_ISA chooses)",
             "threads": str(self.threads),
         }
+        if self.gpus is not None:
+            rows["gpus"] = self.gpus
         return "\n".join(f"{name:<12} {value}" for name, value in rows.items())
 
 
 def show_config() -> Configuration:
-    """Print versions, compiler, kernel sets and threads: what to put into a bug report.
+    """Print versions, compiler, kernel sets, threads and GPUs: what to put into a bug report.
+
+    It starts the driver of GPUs, if there is one: processes that are forked afterwards cannot use them.
 
     Returns
     -------
     Configuration
         ``str`` gives the table that was printed; each line is an attribute.
     """
-    found = configuration()
+    from mpm.base import gpus
+
+    found = replace(configuration(), gpus=gpus.told())
     print(found)
     return found
 
 
 def configuration() -> Configuration:
-    """What `show_config` prints."""
+    """What `show_config` prints, but for GPUs."""
     built = _core.build_info()
     return Configuration(
         mpm=version(),

@@ -234,6 +234,7 @@ def _totals(sim: Running) -> dict[str, FloatArray]:
 def describe(sim: Running, *, fps: float, fields: Sequence[str], hdf5: bool = True) -> dict[str, Any]:
     """What is kept of a simulation beside its particles: scene, numerics, units, versions, where it comes from."""
     scene, versions = sim.scene, asdict(config.configuration())
+    del versions["gpus"]
     library = h5py() if hdf5 else None
     units = sim._units
     return {
