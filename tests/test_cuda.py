@@ -3,9 +3,14 @@ kept (mpm/mpm/cuda.py)."""
 
 from __future__ import annotations
 
+import gc
 import os
+import re
+import resource
+import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,7 +109,7 @@ def test_no_driver_and_no_device(library):
 
 
 def test_show_config_lists_devices(library, monkeypatch, capsys):
-    assert mpm.show_config().gpus == "cuda:0 Fake 0 (9.0, 1 GiB), cuda:1 Fake 1 (9.0, 1 GiB)"
+    assert mpm.show_config().gpus == "cuda:0 Fake 0 (9.0, 1 GiB), cuda:1 Fake 1 (9.0, 1 GiB); CUDA 13.1"
     assert "\ngpus         cuda:0 Fake 0" in capsys.readouterr().out
     library.fail("cuInit", FAILED)
     told = "none: cuInit: CUDA_ERROR_LAUNCH_FAILED (719), unspecified launch failure"
@@ -306,6 +311,17 @@ def test_damaged_kernels_are_compiled_again(compiler, damage: str):
     assert len(compiler) == 2
 
 
+def test_kernels_that_the_driver_cannot_load(compiler, library, monkeypatch):
+    library.reset(version=12040)
+    library.fail("cuModuleLoadData", 209)  # CUDA_ERROR_NO_BINARY_FOR_GPU
+    monkeypatch.setattr(cuda, "_compiler", lambda: ["nvidia-cuda-nvrtc 13.5"])
+    with pytest.raises(
+        mpm.DeviceError,
+        match=r"a newer driver.* knows CUDA 12\.4; .* come from nvidia-cuda-nvrtc 13\.5",
+    ):
+        cuda.driver_for("cuda", MACROS)
+
+
 def test_little_shared_memory_takes_smaller_blocks(compiler, library):
     library.reset(shared=99_000)
     assert Driver(cuda.driver_for("cuda", MACROS)).image.sweep_threads == 128
@@ -367,6 +383,96 @@ def test_without_the_compiler(monkeypatch, tmp_path, library):
         cuda.driver_for("cuda", MACROS)
 
 
+# --- simulations --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def emulation(library, monkeypatch):
+    """Kernels of the library that stands in for the driver are those of the emulation."""
+    pytest.importorskip("emulated_device")
+    from emulated import CXX
+
+    if CXX is None:
+        pytest.skip("no C++ compiler")
+    import emulated_device
+    from mpm.mpm import devices
+    from scenes import MATERIALS
+
+    image = devices.Image(MATERIALS["neo_hookean"], "float32", 2)
+    code = b"emulated " + emulated_device._library(image)._name.encode()
+    monkeypatch.setattr(cuda, "image", lambda macros, architecture: code)
+    return library
+
+
+def falling(device: str) -> mpm.Simulation:
+    from test_device import body
+
+    return body("neo_hookean", 2, "float32", device)
+
+
+def test_a_simulation_runs_on_the_driver(emulation):
+    one, other, emulated = (falling(device) for device in ("cuda", "cuda:1", "emulated"))
+    for sim in (one, other, emulated):
+        sim.step(20)
+    assert one.state_hash() == other.state_hash() == emulated.state_hash()
+    assert (one.history["kinetic"] == emulated.history["kinetic"]).all()
+    before = emulation.left()
+    assert before.arrays > 20 and before.modules == 2 and before.current == 0
+    del one, sim
+    gc.collect()
+    assert emulation.left().modules == 1
+    other.step(1)
+
+
+def test_a_device_that_is_lost_in_a_run(emulation):
+    lost, other = falling("cuda"), falling("cuda")
+    lost.step(2)
+    emulation.fail("cuLaunchKernel", FAILED, 10)
+    with pytest.raises(mpm.SimulationError, match=r"cuLaunchKernel of \w+: CUDA_ERROR_LAUNCH_FAILED"):
+        lost.step(10)
+    emulation.fail("", 0)
+    with pytest.raises(mpm.SimulationError):  # its state is lost
+        lost.step(1)
+    other.step(1)
+
+
+def test_a_device_that_is_full(emulation):
+    emulation.reset(memory=50_000)
+    with pytest.raises(MemoryError):
+        falling("cuda").step(1)
+    gc.collect()
+    assert emulation.left()[:3] == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_thousands_of_simulations_leave_nothing_behind(emulation):
+    for number in range(10_000):
+        sim = falling("cuda")
+        if number % 1000 == 0:
+            sim.step(1)
+        if number == 1000:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    del sim
+    gc.collect()
+    assert emulation.left() == (0, 0, 0, 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # kB
+
+
+def test_a_simulation_in_a_forked_process(emulation):
+    sim = falling("cuda")
+    sim.step(1)
+    child = os.fork()
+    if not child:
+        told = 1
+        try:
+            sim.step(1)
+        except mpm.SimulationError as error:
+            told = 0 if "before this process was forked" in str(error) else 2
+        os._exit(told)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    sim.step(1)
+
+
 # --- the compiler -------------------------------------------------------------------------------------------------
 
 
@@ -394,11 +500,28 @@ def test_an_installed_package_has_all_that_kernels_include(tmp_path):
     subprocess.run([*str(CXX).split(), *FLAGS, "-fsyntax-only", *defined, *includes, source], check=True)
 
 
+def defined(code: bytes) -> set[str]:
+    """The symbols of functions and variables in an ELF file of 64 bits. NVRTC makes those of variables local."""
+    sections, size, count = *struct.unpack_from("<Q", code, 40), *struct.unpack_from("<HH", code, 58)
+    heads = [struct.unpack_from("<IIQQQQII", code, sections + k * size) for k in range(count)]
+    found = set()
+    for _, kind, _, _, at, length, link, _ in heads:
+        for symbol in range(at, at + length, 24) if kind == 2 else ():  # a table of symbols
+            name, info, _, section = struct.unpack_from("<IBBH", code, symbol)
+            if info & 15 in (1, 2) and section:
+                start = heads[link][4] + name
+                found.add(code[start : code.index(0, start)].decode())
+    return found
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("real", "dim"), [("float", 2), ("double", 3)])
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+@pytest.mark.parametrize(("real", "dim", "architecture"), [("float", 3, "sm_75"), ("double", 2, "sm_90")])
 def test_nvrtc_compiles_the_kernels(real: str, dim: int, architecture: str):
+    """Measured: 2.3 s of the processor."""
     pytest.importorskip("cuda.core")
     macros = {**MACROS, "MPM_REAL": real, "MPM_DIM": dim, "GPU_SWEEP_THREADS": 256, "GPU_SWEEP_CTAS": 1}
+    began = time.process_time()
     made = cuda.compiled(macros, architecture)
-    assert made.startswith(b"\x7fELF") and b"g2p2g" in made
+    assert time.process_time() - began < 5
+    listed = (ROOT / "csrc" / "mpm" / "gpu" / "driver.h").read_text()
+    assert defined(made) >= {"gpu_image", *re.findall(r"X\(MPM_GPU_\w+, (\w+)\)", listed)}

@@ -29,22 +29,23 @@ class Device:
         return f"cuda:{self.number} {self.name} ({major}.{minor}, {self.memory / 2**30:.0f} GiB)"
 
 
-def devices() -> list[Device]:
-    """The devices of the driver, which starts for it.
+def devices() -> tuple[int, list[Device]]:
+    """The version of CUDA that the driver knows (13010: 13.1), and its devices. The driver starts for it.
 
     Raises
     ------
     DeviceError
         There is no driver, it is too old, or it has no device; the message says which, and what to do.
     """
-    _, found = _core.cuda_devices(LIBRARY)
-    return [Device(number, *one) for number, one in enumerate(found)]
+    version, found = _core.cuda_devices(LIBRARY)
+    return version, [Device(number, *one) for number, one in enumerate(found)]
 
 
 def told() -> str:
     """The devices in one line, or why there are none."""
     try:
-        return ", ".join(map(str, devices()))
+        version, found = devices()
+        return f"{', '.join(map(str, found))}; CUDA {version // 1000}.{version % 1000 // 10}"
     except _core.DeviceError as error:
         words = str(error)
     cause = words.partition(":")[0]

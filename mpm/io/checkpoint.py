@@ -49,7 +49,7 @@ def load(
         Of the file.
     threads : int, optional
         Default as for a new `Simulation`.
-    device : {"cpu"}
+    device : {"cpu", "cuda", "cuda:1", …}
         Where steps run, wherever they ran before.
     body_force : callable, optional
         The scene's `body_force`, which a file cannot keep; without it the simulation can be looked at, but not run.

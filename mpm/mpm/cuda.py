@@ -65,7 +65,8 @@ def driver_for(device: str, macros: Mapping[str, str | int]) -> object:
     MemoryError
         The GPU has no room for the kernels.
     """
-    number, found = number_of(device), gpus.devices()
+    number = number_of(device)
+    version, found = gpus.devices()
     if number >= len(found):
         names = ", ".join(str(one) for one in found)
         raise ValueError(f"device = {_check.shown(device)}: there is no such device; there is {names}")
@@ -76,10 +77,19 @@ def driver_for(device: str, macros: Mapping[str, str | int]) -> object:
         )
     for threads in SWEEP_THREADS[real]:
         sized = {**macros, "GPU_SWEEP_THREADS": threads, "GPU_SWEEP_CTAS": SWEEP_BLOCKS[real]}
+        code = image(sized, chosen.architecture)
         try:
-            return _core.cuda_driver(image(sized, chosen.architecture), number, gpus.LIBRARY)
+            return _core.cuda_driver(code, number, gpus.LIBRARY)
         except OverflowError as error:  # too little shared memory
             left = error
+        except DeviceError as error:
+            if "cuModuleLoadData" not in str(error):
+                raise
+            raise DeviceError(
+                f"{error}. The driver knows CUDA {version // 1000}.{version % 1000 // 10}; the kernels come from "
+                f"{', '.join(_compiler()) or 'NVRTC'}. Install a driver that knows this CUDA, or the compiler of the "
+                "driver's: pip install 'cuda-bindings==12.*' nvidia-cuda-nvrtc-cu12"
+            ) from error
     raise DeviceError(f"device = {_check.shown(device)}: {left}; choose dtype='float32'")
 
 
@@ -108,8 +118,8 @@ def image(macros: Mapping[str, str | int], architecture: str) -> bytes:
 
 
 def folder() -> Path:
-    """Where compiled kernels are kept: in the folder ``MPM_CACHE``, or else ``XDG_CACHE_HOME/mpm`` or ``~/.cache/mpm``.
-    It may be removed at any time."""
+    """Where compiled kernels are kept: in the folder ``MPM_CACHE``, or else ``XDG_CACHE_HOME/mpm`` or
+    ``~/.cache/mpm``. It may be removed at any time."""
     if chosen := os.environ.get("MPM_CACHE"):
         return Path(chosen).expanduser() / "gpu"
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -149,7 +159,7 @@ def _digest() -> str:
 
 def _compiler() -> list[str]:
     """What is installed of the compiler, without an import of it, which takes a second."""
-    found = [os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")]
+    found = [f"{name}={os.environ[name]}" for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ]
     for name in ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found.append(f"{name} {metadata.version(name)}")

@@ -65,7 +65,14 @@ STANDARD = {
 }
 """The options that the kernels of a GPU have so far."""
 
-DRIVERS: dict[str, Callable[[str, Image], object]] = {}
+
+def _cuda(device: str, image: Image) -> object:
+    from mpm.mpm import cuda
+
+    return cuda.driver_for(device, image.macros)
+
+
+DRIVERS: dict[str, Callable[[str, Image], object]] = {"cuda": _cuda}
 """By the word before a colon in ``device``: makes the capsule of a driver from the device and an image."""
 
 
@@ -86,6 +93,8 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     filling = [*dict.fromkeys([*scene._filling, *materials])]
     for material in filling:
         refuse_material(chosen, filling, material)
+    if not filling:
+        raise _refuse(chosen.device, "a scene without bodies", "add one before")
     image = Image(filling[0], chosen.dtype, scene.dimension)
     core.use_gpu(DRIVERS[chosen.device.partition(":")[0]](chosen.device, image))
 

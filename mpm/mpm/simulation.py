@@ -267,8 +267,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         steadily are not damped, and all frequencies are damped alike; 0.5 to 0.8 is usual. Its impulse is in
         ``damping_impulse``, too; a body in free fall falls as much slower. Only explicit steps; the standard scheme
         runs at about half of its speed.
-    device : {"cpu"}
-        Where steps run.
+    device : {"cpu", "cuda", "cuda:1", …}
+        Where steps run. GPUs of NVIDIA (extra ``cuda``) are experimental: the standard scheme with one material.
 
     comm : mpi4py.MPI.Intracomm, optional
         Run together with the other MPI processes of this communicator: needs the extra ``mpi`` and a script under

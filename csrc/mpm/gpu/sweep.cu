@@ -470,8 +470,10 @@ INLINE void dry_run_block(const struct gpu_sweep *sweep)
     measure_end(sweep, s, block);
 }
 
-extern "C" __constant__ const mpm_gpu_image gpu_image = {sizeof(real), DIM, sizeof(struct LAW), GPU_SWEEP_THREADS,
-                                                         sizeof(struct sweep_memory)};
+extern "C" {
+__constant__ mpm_gpu_image gpu_image = {sizeof(real), DIM, sizeof(struct LAW), GPU_SWEEP_THREADS,
+                                        sizeof(struct sweep_memory)};
+}
 
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) p2g(struct gpu_sweep sweep)
 {
