@@ -93,8 +93,6 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     filling = [*dict.fromkeys([*scene._filling, *materials])]
     for material in filling:
         refuse_material(chosen, filling, material)
-    if not filling:
-        raise _refuse(chosen.device, "a scene without bodies", "add one before")
     image = Image(filling[0], chosen.dtype, scene.dimension)
     core.use_gpu(DRIVERS[chosen.device.partition(":")[0]](chosen.device, image))
 
