@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_no_driver_and_no_device(library):
         _core.cuda_devices("libc.so.6")
     library.reset(version=11040)
     with pytest.raises(
-        mpm.DeviceError, match=r"driver too old: it knows CUDA 11\.4\. Install one of CUDA 12\.0"
+        mpm.DeviceError, match=r"driver too old: it knows CUDA 11\.4\. Install one of CUDA 13\.0"
     ):
         gpus.devices()
     for found in ({"devices": 0}, {}):
@@ -312,12 +313,12 @@ def test_damaged_kernels_are_compiled_again(compiler, damage: str):
 
 
 def test_kernels_that_the_driver_cannot_load(compiler, library, monkeypatch):
-    library.reset(version=12040)
+    library.reset(version=13000)
     library.fail("cuModuleLoadData", 209)  # CUDA_ERROR_NO_BINARY_FOR_GPU
     monkeypatch.setattr(cuda, "_compiler", lambda: ["nvidia-cuda-nvrtc 13.5"])
     with pytest.raises(
         mpm.DeviceError,
-        match=r"a newer driver.* knows CUDA 12\.4; .* come from nvidia-cuda-nvrtc 13\.5",
+        match=r"a newer driver.* knows CUDA 13\.0; .* come from nvidia-cuda-nvrtc 13\.5",
     ):
         cuda.driver_for("cuda", MACROS)
 
@@ -380,6 +381,17 @@ def test_without_the_compiler(monkeypatch, tmp_path, library):
     monkeypatch.setenv("MPM_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     with pytest.raises(ImportError, match=r"pip install cuda-core .* \(the extra 'cuda'\)"):
+        cuda.driver_for("cuda", MACROS)
+
+
+def test_an_old_compiler_is_not_asked(monkeypatch, tmp_path, library):
+    monkeypatch.setenv("MPM_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
+    monkeypatch.setitem(sys.modules, "cuda.core", types.ModuleType("cuda.core"))
+    monkeypatch.setattr(cuda.metadata, "version", lambda name: "12.9.1")
+    with pytest.raises(
+        mpm.DeviceError, match=r"compiler of CUDA 13, and cuda-bindings is 12\.9\.1: pip install --up"
+    ):
         cuda.driver_for("cuda", MACROS)
 
 

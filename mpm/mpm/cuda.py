@@ -87,8 +87,7 @@ def driver_for(device: str, macros: Mapping[str, str | int]) -> object:
                 raise
             raise DeviceError(
                 f"{error}. The driver knows CUDA {version // 1000}.{version % 1000 // 10}; the kernels come from "
-                f"{', '.join(_compiler()) or 'NVRTC'}. Install a driver that knows this CUDA, or the compiler of the "
-                "driver's: pip install 'cuda-bindings==12.*' nvidia-cuda-nvrtc-cu12"
+                f"{', '.join(_compiler()) or 'NVRTC'}. Install a newer driver"
             ) from error
     raise DeviceError(f"device = {_check.shown(device)}: {left}; choose dtype='float32'")
 
@@ -160,7 +159,7 @@ def _digest() -> str:
 def _compiler() -> list[str]:
     """What is installed of the compiler, without an import of it, which takes a second."""
     found = [f"{name}={os.environ[name]}" for name in ("CUDA_PATH", "CUDA_HOME") if name in os.environ]
-    for name in ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"):
+    for name in ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found.append(f"{name} {metadata.version(name)}")
     return found
@@ -226,6 +225,12 @@ def compiled(macros: Mapping[str, str | int], architecture: str) -> bytes:
     core = _check.extra(
         "cuda.core", "the kernels for a GPU are compiled at their first use", "cuda", PACKAGES
     )
+    bindings = metadata.version("cuda-bindings")
+    if int(bindings.partition(".")[0]) < LEAST_BINDINGS:
+        raise DeviceError(
+            f"the kernels for a GPU need the compiler of CUDA {LEAST_BINDINGS}, and cuda-bindings is {bindings}: "
+            f"{_check.to_install('cuda', '--upgrade', PACKAGES)}"
+        )
     options = core.ProgramOptions(
         **_options(macros, architecture),
         define_macro=[(name, str(value)) for name, value in macros.items()],
@@ -246,3 +251,4 @@ def compiled(macros: Mapping[str, str | int], architecture: str) -> bytes:
 
 
 PACKAGES = "cuda-core cuda-bindings nvidia-cuda-nvrtc"
+LEAST_BINDINGS = 13  # NVRTC 12.9 ends the process over these kernels

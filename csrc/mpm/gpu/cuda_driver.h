@@ -20,7 +20,7 @@ enum {
     MPM_CUDA_WORDS = 512,         /* of an error, with the final 0 */
     MPM_CUDA_NAME = 128,
     MPM_CUDA_MOST_DEVICES = 64,
-    MPM_CUDA_LEAST_VERSION = 12000, /* of the driver: CUDA 12.0 */
+    MPM_CUDA_LEAST_VERSION = 13000, /* of the driver: CUDA 13.0, as of the compiler */
     MPM_CUDA_LEAST_CAPABILITY = 75  /* of a device: 7.5 */
 };
 
