@@ -19,6 +19,7 @@ import numpy as np
 import mpm
 
 ROOT = Path(__file__).resolve().parents[1]
+CC = os.environ.get("CC") or shutil.which("cc")
 CXX = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
 FLAGS = [
     *(
@@ -40,7 +41,9 @@ CONTACTS = ("sticky", "slip", "separate", "mirror", "periodic", "absorbing")
 ORDERS = ("forward", "reversed", "shuffled")
 
 
-def macros(material: mpm.materials.Material, dtype: str, dim: int) -> list[str]:
+def macros(
+    material: mpm.materials.Material, dtype: str, dim: int, collides: bool = False, transfer: str = "apic"
+) -> list[str]:
     """What csrc/mpm/gpu/sweep.cu is compiled with."""
     row = material._row
     reals = {"scalar": 1, "vector": dim, "symmetric": dim * (dim + 1) // 2, "tensor": dim * dim}
@@ -55,6 +58,8 @@ def macros(material: mpm.materials.Material, dtype: str, dim: int) -> list[str]:
         "LAW_MAPS": int(row["return_map"]),
         "GPU_SWEEP_THREADS": SWEEP_THREADS,
         "GPU_SWEEP_CTAS": 3,
+        "GPU_COLLIDES": int(collides),
+        "GPU_TRANSFER": f"MPM_{transfer.upper()}",
     }
     return [f"-D{name}={value}" for name, value in values.items()]
 
@@ -75,6 +80,61 @@ def library(defined: tuple[str, ...]) -> ctypes.CDLL:
     return loaded
 
 
+@functools.cache
+def boundaries() -> ctypes.CDLL:
+    """The host's side of colliders, which is C."""
+    own = [ROOT / "tests" / "gpu" / "boundary.c"]
+    names = ("boundary", "collider", "lattice", "motion", "rules", "shape")
+    core = [ROOT / "csrc" / "contact" / f"{name}.c" for name in names]
+    core += [ROOT / "csrc" / "base" / f"{name}.c" for name in ("exact", "memory")]
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "boundary.so"
+        flags = ["-std=c11", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}"]
+        subprocess.run([*str(CC).split(), *flags, *own, *core, "-lm", "-o", target], check=True)
+        loaded = ctypes.CDLL(str(target))
+    loaded.boundary_new.restype = loaded.boundary_list.restype = ctypes.c_void_p
+    return loaded
+
+
+CONTACT_KINDS = {name: index for index, name in enumerate(CONTACTS)}
+MOTIONS = ("none", "linear", "rotation", "sinusoid", "keyframes", "continued")
+
+
+class Boundary:
+    """The colliders of a simulation, for the emulation."""
+
+    def __init__(self, sim: mpm.Simulation) -> None:
+        self._library = boundaries()
+        self._at = ctypes.c_void_p(self._library.boundary_new(sim.dimension))
+        for placed in sim._colliders:
+            one = placed.prepared
+            motion = one.motion
+            nodes = np.ascontiguousarray(one.nodes, dtype=np.int64)
+            numbers = np.ascontiguousarray(one.numbers, dtype=float)
+            keys = np.zeros((0, 7)) if motion.keys is None else np.ascontiguousarray(motion.keys, dtype=float)
+            reference, vector = np.zeros(3), np.zeros(3)
+            reference[: len(one.reference)] = one.reference
+            vector[: len(motion.vector)] = motion.vector
+            status = self._library.boundary_add(
+                *(self._at, CONTACT_KINDS[one.collider.contact], ctypes.c_double(one.collider.friction)),
+                *(len(nodes), _pointer(nodes), len(numbers), _pointer(numbers), _pointer(reference)),
+                *(MOTIONS.index(motion.kind), _pointer(vector), ctypes.c_double(motion.frequency)),
+                *(len(keys), _pointer(keys)),
+            )
+            assert status == 0
+
+    def give(self, library: ctypes.CDLL, at: int, depth: float) -> int:
+        """Hand them to the emulation; how many."""
+        count = ctypes.c_int()
+        listed = ctypes.c_void_p(self._library.boundary_list(self._at, ctypes.byref(count)))
+        pose = ctypes.cast(self._library.boundary_pose, ctypes.c_void_p)
+        library.gpu_collide(ctypes.c_void_p(at), self._at, listed, count, pose, ctypes.c_double(depth))
+        return count.value
+
+    def __del__(self) -> None:
+        self._library.boundary_free(self._at)
+
+
 class Setup(ctypes.Structure):
     """`setup` of tests/gpu/emulated.cpp."""
 
@@ -87,7 +147,9 @@ class Setup(ctypes.Structure):
         ("J_low", ctypes.c_double),
         ("J_high", ctypes.c_double),
         ("allowed", ctypes.c_double),
+        ("flip_ratio", ctypes.c_double),
         ("contact", ctypes.c_int * 6),
+        ("advect_particle", ctypes.c_int),
     ]
 
 
@@ -100,7 +162,7 @@ SUMS = {
 class Report(ctypes.Structure):
     """`gpu_report` of csrc/mpm/gpu/launch.h."""
 
-    _fields_ = [("sum", ctypes.c_double * 15), ("most", ctypes.c_double * 7)]
+    _fields_ = [("sum", ctypes.c_double * 15), ("most", ctypes.c_double * 9)]
 
 
 @dataclass
@@ -142,6 +204,10 @@ class Emulated:
     material: mpm.materials.Material
     dtype: str
     order: str = "forward"
+    particles_collide: bool = True
+    transfer: str = "apic"
+    flip_ratio: float = 0.0
+    advect_particle: bool = False
     _at: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -149,10 +215,13 @@ class Emulated:
         state = State.of(sim, self.material)
         self.dim = state.x.shape[1]
         self.shapes = [a.shape for a in vars(state).values()]
-        self._library = library(tuple(macros(self.material, self.dtype, self.dim)))
+        self._library = library(
+            tuple(macros(self.material, self.dtype, self.dim, bool(sim._colliders), self.transfer))
+        )
         scene = Setup(
             dx=sim.dx, J_low=1e-3, J_high=1e3, allowed=0.5 + (1e-5 if self.dtype == "float32" else 1e-9)
         )
+        scene.flip_ratio, scene.advect_particle = self.flip_ratio, self.advect_particle
         for axis in range(self.dim):
             low, high = sim.scene.lower[axis], sim.scene.upper[axis]
             scene.lower[axis] = low
@@ -172,6 +241,11 @@ class Emulated:
         ]
         assert row["name"] != "rigid"
         self._at = self._library.gpu_new(ctypes.byref(scene), len(p), *map(_pointer, arrays))
+        self._boundary = Boundary(sim) if sim._colliders else None
+        self._collider_count = 0
+        if self._boundary:
+            depth = 0.5 * sim.dx if self.particles_collide else -1
+            self._collider_count = self._boundary.give(self._library, self._at, depth)
 
     def step(self, dt: float, steps: int) -> int:
         self._library.gpu_order(ORDERS.index(self.order))
@@ -192,6 +266,12 @@ class Emulated:
         found = {name: sums[place] for name, place in SUMS.items()}
         found["most"] = np.array(swept.most)
         return found, np.array(passed.sum[:3]), sorts.value
+
+    def books(self) -> np.ndarray:
+        """Impulse and torque of every collider, since the beginning: (colliders, 6)."""
+        given = np.zeros((self._collider_count, 6))
+        self._library.gpu_books(ctypes.c_void_p(self._at), _pointer(given))
+        return given
 
     def __del__(self) -> None:
         if hasattr(self, "_at"):

@@ -33,7 +33,7 @@ CASES = [
 H = 1 / 16
 
 
-def fall(dim: int, law: str, walls: str = "separate", speed: float = 2, **scene) -> mpm.Scene:
+def fall(dim: int, law: str, walls="separate", speed: float = 2, obstacles=None, **scene) -> mpm.Scene:
     """A body at the lower faces of a box of 16 cells, which falls and slides."""
     h, side = H, 6 if dim == 3 else 12
     scene = {"gravity": [0.5] * (dim - 1) + [-9.81], "friction": 0.2} | scene
@@ -41,12 +41,14 @@ def fall(dim: int, law: str, walls: str = "separate", speed: float = 2, **scene)
     x = jittered(dim, side, h / 2) - 0.5
     points = mpm.shapes.Points(x, volume=(h / 2) ** dim)
     box.add(points, MATERIALS[law], velocity=lambda x: speed * swirl(x))
+    if obstacles:
+        obstacles(dim, box)
     return box
 
 
-def body(dim: int, law: str, dtype: str = "float64", **scene):
+def body(dim: int, law: str, dtype: str = "float64", options=None, **scene):
     """That body on the processor, and its material."""
-    options = {"density_correction": 0} if law == "fluid" else {}
+    options = (options or {}) | ({"density_correction": 0} if law == "fluid" else {})
     return mpm.Simulation(fall(dim, law, **scene), dx=H, dt=DT, dtype=dtype, **options), MATERIALS[law]
 
 
@@ -109,6 +111,78 @@ def test_images_at_mirrors_and_periodic_faces(walls: dict, dim: int, dtype: str)
     gained = measure["momentum"][:dim] - before - DT * measure["mass"] * np.array(sim.scene.gravity)
     assert np.abs(impulse[1:dim]).min() > 0
     assert np.abs(impulse[:dim] - gained).max() < 10 * BOUND[dtype] * measure["mass"]
+
+
+def obstacles(dim: int, scene: mpm.Scene) -> None:
+    """Colliders of all contacts around the body, at rest and moving, of shapes and of distances."""
+    size = 3 / 16 if dim == 3 else 3 / 8  # of the body
+    grid = np.stack(np.meshgrid(*[np.linspace(-0.5, 0.5, 9)] * dim, indexing="ij"), axis=-1)
+    slope = grid[..., -1] + 0.42 - 0.2 * grid[..., 0]
+    scene.add_collider(mpm.shapes.DistanceGrid([-0.5] * dim, 0.125, slope), contact="separate", friction=0.3)
+    middle, top = [-0.5 + 0.6 * size] * (dim - 1), -0.5 + size
+    ball, block = mpm.shapes.Ball([*middle, top], 0.3 * size), mpm.shapes.Box([*middle, top], [0.1] * dim)
+    push = mpm.motion.Linear([0.0] * (dim - 1) + [-0.8])
+    scene.add_collider(ball | block, contact="separate", friction=0.2, motion=push)
+    side = mpm.shapes.Box([-0.52 + size] + [-0.5] * (dim - 1), [0.1] * dim)
+    scene.add_collider(side, contact="slip", motion=mpm.motion.Sinusoid([0.1] * dim, 2.0))
+    axis = {} if dim == 2 else {"axis": [0, 0, 1]}
+    turning = mpm.motion.Rotation(3.0, about=[-0.45] * dim, **axis)
+    scene.add_collider(mpm.shapes.Box([-0.5] * dim, [-0.4] * dim), contact="sticky", motion=turning)
+
+
+TOUCHED = [
+    pytest.param({"x": "separate", "y-": "mirror"}, 2, "float32", id="2"),
+    pytest.param({"x": "periodic", "y-": "mirror"}, 3, "float64", id="3"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")  # the obstacles are thin, and press the body
+@pytest.mark.parametrize(("walls", "dim", "dtype"), TOUCHED)
+def test_colliders_hold_nodes_and_particles(walls: dict, dim: int, dtype: str):
+    sim, material = body(dim, "neo_hookean", walls=walls, friction=0, obstacles=obstacles)
+    emulated = [Emulated(sim, material, dtype, order) for order in ORDERS]
+    steps = 30 if dim == 2 else 10  # contacts take the emulation long
+    assert [one.step(DT, steps) for one in emulated] == [steps] * 3
+    sim.step(steps)
+    assert len({(one.state().hash(), one.books().tobytes()) for one in emulated}) == 1
+    agree(sim, material, emulated[0], BOUND[dtype])
+    mass, books = emulated[0].measure()[0]["mass"], emulated[0].books()
+    for k, placed in enumerate(sim._colliders):
+        impulse = sim.history[f"impulse:{placed.collider.name}"].sum(axis=0)
+        torque = np.atleast_1d(sim.history[f"torque:{placed.collider.name}"].sum(axis=0))
+        assert np.abs(impulse).max() > 1e-3 * mass
+        assert np.abs(books[k, :dim] - impulse).max() < BOUND[dtype] * mass
+        assert np.abs(books[k, 6 - len(torque) :] - torque).max() < BOUND[dtype] * mass
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize(
+    ("transfer", "options", "dim", "dtype", "beside"),
+    [
+        ("pic", {}, 3, "float32", None),
+        ("flip", {"flip_ratio": 0.95}, 2, "float64", obstacles),
+        ("aflip", {"flip_ratio": 0.9, "advect": "particle"}, 3, "float64", None),
+    ],
+)
+def test_transfers_agree_with_the_core(transfer: str, options: dict, dim: int, dtype: str, beside):
+    """At mirrors and periodic faces; the impulses of walls and colliders are the change of momentum."""
+    walls = {"x": "periodic", "y-": "mirror"}
+    scheme = {"transfer": transfer} | options
+    sim, material = body(dim, "neo_hookean", walls=walls, friction=0, obstacles=beside, options=scheme)
+    ratio, advects = options.get("flip_ratio", 0.0), options.get("advect") == "particle"
+    emulated = [Emulated(sim, material, dtype, order, True, transfer, ratio, advects) for order in ORDERS[:2]]
+    assert [one.step(DT, 20) for one in emulated] == [20] * 2
+    sim.step(20)
+    assert len({(one.state().hash(), one.books().tobytes()) for one in emulated}) == 1
+    agree(sim, material, emulated[0], BOUND[dtype])
+    before, books = np.array(sim.totals().momentum), emulated[0].books()
+    assert emulated[0].step(DT, 1) == 1
+    measure, given, _ = emulated[0].measure()
+    gained = measure["momentum"][:dim] - before - DT * measure["mass"] * np.array(sim.scene.gravity)
+    by_colliders = (emulated[0].books() - books).sum(axis=0)
+    assert np.abs(gained - given[:dim] - by_colliders[:dim]).max() < 10 * BOUND[dtype] * measure["mass"]
 
 
 def run(dim: int, law: str, dtype: str, order: str) -> State:

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * This text is C++, too: a GPU compiles it (mpm/gpu/contact.h).
+ */
 #include "contact/contacts.h"
 
 #include <math.h>
@@ -7,15 +10,16 @@
 #include "base/vector.h"
 #include "contact/collision.h"
 #include "contact/directions.h"
+#include "contact/holding.h"
 
 enum {
     MOST_ROUNDS = 8,   /* of friction and the normal impulses that depend on it */
     MOST_READINGS = 4, /* on the way to a surface whose distance is a bound alone */
-    MOST_STRIDES = 16, /* up the side of a step */
+    MOST_CLIMBS = 16, /* up the side of a step */
 };
 static const double ROUNDING = 1e-12; /* of a velocity */
 static const double LOWEST = 1e-3;    /* part of a depth; lower steps between surfaces are none */
-static const double PARALLEL = 0.99;  /* cosine of normals of surfaces that continue each other */
+static const double CONTINUES = 0.99;  /* cosine of normals of surfaces that continue each other */
 static const double RESOLVED = 0.5;   /* part of a cell; lower steps hold nothing back */
 static const double FASTER = 4;       /* than surfaces move among each other: what they squeeze out is not faster */
 
@@ -74,7 +78,7 @@ static bool covers(const struct holder *holder, const mpm_faces *faces, const st
     if (!(read(holder, faces, y).phi <= tolerance))
         return false;
     const mpm_shape_reading outside = read(holder, faces, above);
-    return !(outside.phi > 0 && mpm_dot3(outside.normal, n) > PARALLEL);
+    return !(outside.phi > 0 && mpm_dot3(outside.normal, n) > CONTINUES);
 }
 
 /* Does a holder with the normal n rise above `floor`, whose normal is `up`, by `least`? Climbs from y along it. */
@@ -86,16 +90,16 @@ static bool rises(const struct holder *holder, const double n[3], const struct h
     mpm_shape_reading at = {.normal = {n[0], n[1], n[2]}};
     double y[3], above[3], height = 0;
     memcpy(y, holder->nearest, sizeof y);
-    for (int stride = 0; stride <= MOST_STRIDES; stride++) {
+    for (int stride = 0; stride <= MOST_CLIMBS; stride++) {
         for (int a = 0; a < 3; a++) {
             y[a] -= at.phi * at.normal[a];
             above[a] = floor->piece.collider ? y[a] : y[a] + holder->beyond[a];
         }
         const double slope = mpm_dot3(at.normal, up);
         height = read(floor, faces, above).phi;
-        if (height >= least || slope > PARALLEL)
+        if (height >= least || slope > CONTINUES)
             break;
-        const double climb = fmax(-height, 0.25 * least) / fmax(1 - slope * slope, 1 - PARALLEL * PARALLEL);
+        const double climb = fmax(-height, 0.25 * least) / fmax(1 - slope * slope, 1 - CONTINUES * CONTINUES);
         for (int a = 0; a < 3; a++)
             y[a] += climb * (up[a] - slope * at.normal[a]);
         at = read(holder, faces, y);
@@ -142,10 +146,13 @@ static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_no
 {
     const int a = face / 2;
     const mpm_wall *wall = &faces->walls[face];
-    *contact = (mpm_node_contact){.contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
-                                  .friction = wall->friction, .collider = MPM_HELD_BY_WALL};
+    const mpm_node_contact made = {.friction = wall->friction,
+                                   .contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
+                                   .collider = MPM_HELD_BY_WALL};
+    const struct holder face_holder = {.face = face, .nearest = {x[0], x[1], x[2]}};
+    *contact = made;
     contact->normal[a] = face % 2 ? -1 : 1;
-    *holder = (struct holder){.face = face, .nearest = {x[0], x[1], x[2]}};
+    *holder = face_holder;
     holder->nearest[a] = face % 2 ? faces->upper[a] : faces->lower[a];
     holder->depth = fabs(holder->nearest[a] - x[a]);
 }
@@ -177,12 +184,14 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
         }
     for (int i = 0; i < found; i++, n++) {
         const mpm_collider *collider = &around->colliders[inside[i].collider];
-        contacts[n] = (mpm_node_contact){.contact = collider->contact, .friction = collider->friction,
-                                         .collider = (int32_t)inside[i].collider};
+        const mpm_node_contact made = {.friction = collider->friction, .contact = collider->contact,
+                                       .collider = (int32_t)inside[i].collider};
+        const struct holder piece_holder = {.piece = {collider, inside[i].piece}, .depth = fabs(inside[i].at.phi),
+                                            .beyond = {point[0] - x[0], point[1] - x[1], point[2] - x[2]}};
+        contacts[n] = made;
         memcpy(contacts[n].normal, inside[i].at.normal, sizeof contacts[n].normal);
         memcpy(contacts[n].surface, inside[i].at.velocity, sizeof contacts[n].surface);
-        holders[n] = (struct holder){.piece = {collider, inside[i].piece}, .depth = fabs(inside[i].at.phi),
-                                     .beyond = {point[0] - x[0], point[1] - x[1], point[2] - x[2]}};
+        holders[n] = piece_holder;
         find_nearest(holders[n].piece, x, &inside[i].at, holders[n].nearest, n + found > 1 + i ? MOST_READINGS : 1);
     }
     if (!found)
@@ -244,7 +253,8 @@ static bool solve_set(const mpm_node_contact *contacts, unsigned set, const doub
 {
     double direction[3][3], rest[3] = {0};
     int owner[3], size = 0;
-    *out = (struct solution){.v = {v[0], v[1], v[2]}};
+    const struct solution begin = {.v = {v[0], v[1], v[2]}};
+    *out = begin;
     for (; set; set &= set - 1) {
         const int c = __builtin_ctz(set);
         const double *n = contacts[c].normal;
@@ -426,17 +436,10 @@ void mpm_contacts_apply(mpm_node_contact *contacts, int count, double v[3])
 
 /* ---- one point -------------------------------------------------------------------------------------------------- */
 
-/* Enters the impulse of a contact that changes the velocity of a point by `change`, given at the point's image. */
-static void enter(mpm_collider_book *books, const mpm_collider *colliders, const mpm_contact_point *point,
-                  const mpm_node_contact *contact, const double change[3], double wall[3])
+void mpm_contacts_given(const mpm_contact_point *point, const mpm_node_contact *contact, double given[3])
 {
-    double given[3];
     for (int a = 0; a < 3; a++)
-        given[a] = point->mass * (point->flips >> a & 1 ? -change[a] : change[a]);
-    if (contact->collider != MPM_HELD_BY_WALL)
-        mpm_collider_enter(&books[contact->collider], &colliders[contact->collider], point->image, given);
-    for (int a = 0; a < 3 && contact->collider == MPM_HELD_BY_WALL; a++)
-        wall[a] += given[a];
+        given[a] = point->mass * (point->flips >> a & 1 ? -contact->impulse[a] : contact->impulse[a]);
 }
 
 /* Keeps what acts along planes of symmetry. Returns how many contacts are left. */
@@ -449,15 +452,16 @@ static int turn_all(mpm_node_contact *contacts, int count, unsigned planes)
     return kept;
 }
 
-bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
-                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
+bool mpm_contacts_hold(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
+                       const mpm_faces *faces, double v[3], const mpm_collider_book *books,
+                       mpm_node_contact contacts[MPM_MOST_CONTACTS], int *holding)
 {
-    mpm_node_contact contacts[MPM_MOST_CONTACTS];
     mpm_holder inside[MPM_MOST_HOLDERS];
     mpm_surroundings around = {colliders, count, books, faces, point->cell, {point->x[0], point->x[1], point->x[2]}};
     bool touched = false;
     int found = mpm_exposed_extend(
         &around, inside, mpm_collider_find_holders(colliders, count, point->x, point->depth, books, inside));
+    *holding = 0;
     if (!found)
         return false;
     found = list_contacts(&around, inside, found, point->x, contacts);
@@ -465,7 +469,7 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
         touched |= contacts[c].collider != MPM_HELD_BY_WALL;
     if (!touched)
         return false;
-    found = turn_all(contacts, found, point->planes);
+    *holding = found = turn_all(contacts, found, point->planes);
     if (found == 1) {
         mpm_node_contact *only = &contacts[0];
         const double before[3] = {v[0], v[1], v[2]};
@@ -475,13 +479,31 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
     } else {
         mpm_contacts_apply(contacts, found, v);
     }
-    for (int c = 0; c < found; c++) {
-        const double pressure = point->planes ? mpm_dot3(contacts[c].impulse, contacts[c].normal) : 0;
-        for (int a = 0; a < 3 && point->planes; a++) {
+    for (int c = 0; c < found && point->planes; c++) {
+        const double pressure = mpm_dot3(contacts[c].impulse, contacts[c].normal);
+        for (int a = 0; a < 3; a++) {
             contacts[c].impulse[a] += pressure * contacts[c].across[a];
             v[a] += pressure * contacts[c].across[a];
         }
-        enter(books, colliders, point, &contacts[c], contacts[c].impulse, wall);
+    }
+    return true;
+}
+
+bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
+                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
+{
+    mpm_node_contact contacts[MPM_MOST_CONTACTS];
+    int holding;
+    if (!mpm_contacts_hold(colliders, count, point, faces, v, books, contacts, &holding))
+        return false;
+    for (int c = 0; c < holding; c++) {
+        const int32_t k = contacts[c].collider;
+        double given[3];
+        mpm_contacts_given(point, &contacts[c], given);
+        if (k != MPM_HELD_BY_WALL)
+            mpm_collider_enter(&books[k], &colliders[k], point->image, given);
+        for (int a = 0; a < 3 && k == MPM_HELD_BY_WALL; a++)
+            wall[a] += given[a];
     }
     return true;
 }

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * This text is C++, too: a GPU compiles it (mpm/gpu/contact.h).
+ */
 #include "contact/exposed.h"
 
 #include <math.h>
@@ -21,6 +24,12 @@ static const double END = 1e-9;      /* of the domain: a collider that comes tha
 struct scale {
     double tolerance, step; /* [m] */
 };
+
+static mpm_shape_reading read_piece(const mpm_collider *collider, size_t piece, const double x[3])
+{
+    const mpm_piece whole = {collider, piece};
+    return mpm_exposed_read(whole, x);
+}
 
 static void move(const double x[3], double along, const double n[3], double to[3])
 {
@@ -76,7 +85,7 @@ static bool is_covered(const mpm_surroundings *around, mpm_piece own, const doub
         for (size_t p = 0; around->books[k].beside && p < mpm_collider_pieces(other); p++)
             if (mpm_collider_has_piece(other, around->books[k].beside, p) &&
                 (other != own.collider || p != own.index || turned) &&
-                mpm_exposed_read((mpm_piece){other, p}, above).phi < -scale.tolerance)
+                read_piece(other, p, above).phi < -scale.tolerance)
                 return true;
     }
     return false;
@@ -297,7 +306,11 @@ int mpm_exposed_extend(mpm_surroundings *around, mpm_holder holders[MPM_MOST_HOL
                 continue;
             const mpm_shape_reading at = mpm_exposed_read(piece, end);
             if (at.phi <= 0)
-                holders[found++] = (mpm_holder){.collider = k, .piece = p, .at = at};
+                {
+                holders[found].collider = k;
+                holders[found].piece = p;
+                holders[found++].at = at;
+            }
         }
     if (found)
         memcpy(around->x, end, sizeof end);

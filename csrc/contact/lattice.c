@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * This text is C++, too: a GPU compiles it (mpm/gpu/contact.h).
+ */
 #include "contact/lattice.h"
 
 #include <math.h>

@@ -4,12 +4,14 @@
  * the order of docs/design/029-gpu.md. Compiled with the macros of csrc/mpm/gpu/sweep.cu.
  */
 #include <utility>
+#include <vector>
 
 #include "cuda.h"
 
 #include "mpm/gpu/sweep.cu"
 #include "mpm/gpu/nodes.cu"
 #include "mpm/gpu/sort.cu"
+#include "mpm/gpu/pack.h"
 
 /* ---- arrays of the device, launches ------------------------------------------------------------------------------ */
 
@@ -69,8 +71,8 @@ struct table { /* of blocks: numbers of some of them, and those in order */
 /* What Python describes. */
 struct setup {
     int64_t cells[3];
-    double lower[3], dx, gravity[3], friction[6], J_low, J_high, allowed;
-    int contact[6];
+    double lower[3], dx, gravity[3], friction[6], J_low, J_high, allowed, flip_ratio;
+    int contact[6], advect_particle;
 };
 
 struct simulation {
@@ -80,13 +82,23 @@ struct simulation {
     gpu_particles now, next;
     table places, rooms;
     array<int> block_count, key, cell_of, cell_count, start, order, all[3];
-    array<gpu_vec4> tiles;
+    array<gpu_vec4> tiles, force_tiles;
     struct {
         array<int> room_of;
-        array<gpu_vec4> velocity;
+        array<gpu_vec4> velocity, before;
     } nodes[2]; /* of the last pass, and of the one before */
     array<gpu_report> reports[2];
     array<LAW> law;
+    struct { /* the host's, and those of the device */
+        void *boundary = NULL;
+        const mpm_collider *list;
+        void (*pose)(void *boundary, double time, double dt);
+        gpu_colliders now = {};
+        array<char> packed;
+        array<mpm_collider_book> books, sums;
+        std::vector<double> given; /* per collider, since the beginning: impulse, torque */
+    } colliders;
+    double time = 0;       /* [s] */
     double drift = 0;      /* since the last sort [cells] */
     int sorts = 0;
     gpu_report swept, passed;
@@ -145,6 +157,8 @@ static void sort(simulation *s, bool with_motion)
     EACH(count, move(s->blocks, s->order.at, s->key.at, s->now, s->next, STRAINS, LAW_HISTORY, with_motion));
     std::swap(s->now, s->next);
     s->tiles.hold((size_t)s->places.count * GPU_TILE);
+    if (IS_FLIP)
+        s->force_tiles.hold((size_t)s->places.count * GPU_TILE);
     s->drift = 0;
     s->sorts++;
 }
@@ -174,6 +188,41 @@ static mpm_symmetry symmetry_of(const setup *scene, int axis)
                         contact[0] == MPM_PERIODIC};
 }
 
+/* Poses the colliders for a step, for a launch of so many CTAs. */
+static gpu_colliders pose(simulation *s, double time, double dt, size_t ctas)
+{
+    auto &c = s->colliders;
+    if (!c.now.count)
+        return c.now;
+    const size_t count = (size_t)c.now.count;
+    c.pose(c.boundary, time, dt);
+    c.packed.hold(mpm_pack_colliders(c.list, count, NULL, NULL));
+    mpm_pack_colliders(c.list, count, c.packed.at, c.packed.at);
+    c.books.hold(ctas * count);
+    c.now.list = (const mpm_collider *)c.packed.at;
+    c.now.books = c.books.at;
+    c.now.dt = dt;
+    return c.now;
+}
+
+/* Adds what the last launch has found. */
+static void keep_books(simulation *s, [[maybe_unused]] size_t ctas)
+{
+    auto &c = s->colliders;
+    const int count = c.now.count;
+    if (!count)
+        return;
+    c.sums.hold((size_t)count);
+#if GPU_COLLIDES
+    run([&] { add_books((int)ctas, count, c.books.at, c.sums.at); }, (unsigned)count, GPU_SORT_THREADS);
+#endif
+    for (int k = 0; k < count; k++)
+        for (int a = 0; a < 3; a++) {
+            c.given[(size_t)(k * 6 + a)] += c.sums.at[k].impulse[a];
+            c.given[(size_t)(k * 6 + 3 + a)] += c.sums.at[k].torque[a];
+        }
+}
+
 static gpu_report move_all_nodes(simulation *s, double dt)
 {
     gpu_pass pass = {.blocks = s->blocks, .key_of = s->rooms.key_of.at, .place_of = s->places.number.at,
@@ -191,12 +240,18 @@ static gpu_report move_all_nodes(simulation *s, double dt)
         pass.walls[f].contact = (mpm_contact)s->scene.contact[f];
         pass.walls[f].friction = s->scene.friction[f];
     }
-    bool folds = false;
+    pass.colliders = pose(s, s->time, dt, (size_t)s->rooms.count);
+    bool meets = pass.colliders.count > 0 || IS_FLIP;
+    if (IS_FLIP) {
+        s->nodes[0].before.hold((size_t)s->rooms.count * GPU_CELLS);
+        pass.force_tiles = s->force_tiles.at, pass.before = s->nodes[0].before.at;
+        pass.flip_ratio = s->scene.flip_ratio;
+    }
     for (int a = 0; a < DIM; a++) {
         pass.symmetry[a] = symmetry_of(&s->scene, a);
-        folds |= mpm_axis_has_symmetry(&pass.symmetry[a]);
+        meets |= mpm_axis_has_symmetry(&pass.symmetry[a]);
     }
-    run([&] { folds ? meet_nodes(pass) : move_nodes(pass); }, s->rooms.count, GPU_CELLS);
+    run([&] { meets ? meet_nodes(pass) : move_nodes(pass); }, s->rooms.count, GPU_CELLS);
     return reduce(s, s->rooms.count);
 }
 
@@ -212,7 +267,10 @@ static gpu_sweep describe(const simulation *s, double dt, double next_dt, bool b
         sweep.particles.x = s->next.x;
     sweep.dx = h, sweep.allowed = s->scene.allowed;
     sweep.dt = (real)dt, sweep.dt_cells = (real)(dt / h), sweep.h = (real)h, sweep.affine = (real)(4 / h);
-    sweep.spin = (real)(h / 4), sweep.isolated = (real)(1 / (h * h)), sweep.stress = (real)(-4 * next_dt / h);
+    sweep.force_tiles = s->force_tiles.at, sweep.before = s->nodes[before].before.at;
+    sweep.flip_ratio = (real)s->scene.flip_ratio, sweep.advect_particle = s->scene.advect_particle;
+    sweep.spin = IS_AFFINE ? (real)(h / 4) : 0;
+    sweep.isolated = (real)((IS_AFFINE ? 1 : 2) / (h * h)), sweep.stress = (real)(-4 * next_dt / h);
     sweep.J_low = (real)s->scene.J_low, sweep.J_high = (real)s->scene.J_high;
     for (int a = 0; a < 3; a++)
         sweep.cells[a] = s->scene.cells[a], sweep.lower[a] = s->scene.lower[a];
@@ -222,11 +280,15 @@ static gpu_sweep describe(const simulation *s, double dt, double next_dt, bool b
 static void sweep_all(simulation *s, void (*kernel)(gpu_sweep), double dt, double next_dt)
 {
     s->reports[0].hold(s->places.count);
-    const gpu_sweep sweep = describe(s, dt, next_dt, kernel == synchronize);
+    gpu_sweep sweep = describe(s, dt, next_dt, kernel == synchronize);
+    if (kernel != p2g) /* synchronize repeats the step before that of the last pass */
+        sweep.colliders = pose(s, kernel == synchronize ? s->time - dt : s->time, dt, (size_t)s->places.count);
     run([&] { kernel(sweep); }, s->places.count, GPU_SWEEP_THREADS, sizeof(sweep_memory));
     if (kernel != g2p && kernel != g2p2g)
         return;
     std::swap(s->now.x, s->next.x);
+    keep_books(s, (size_t)s->places.count);
+    s->time += dt;
     s->swept = reduce(s, s->places.count);
 }
 
@@ -269,6 +331,26 @@ extern "C" simulation *gpu_new(const setup *scene, int count, const double *x, c
     return s;
 }
 
+/* Colliders of a boundary (boundary.c), which `pose` poses. `depth`: see gpu_colliders. */
+extern "C" void gpu_collide(simulation *s, void *boundary, const mpm_collider *list, int count,
+                            void (*pose)(void *, double, double), double depth)
+{
+    auto &c = s->colliders;
+    c.boundary = boundary, c.list = list, c.pose = pose;
+    c.now.count = count, c.now.dx = s->scene.dx, c.now.depth = depth;
+    for (int a = 0; a < 3; a++) {
+        c.now.lower[a] = s->scene.lower[a];
+        c.now.symmetry[a] = symmetry_of(&s->scene, a);
+    }
+    c.given.assign((size_t)(count * 6), 0);
+}
+
+/* Impulse and torque of every collider, since the beginning. */
+extern "C" void gpu_books(const simulation *s, double *given)
+{
+    std::copy(s->colliders.given.begin(), s->colliders.given.end(), given);
+}
+
 /* Takes steps of size dt. Returns how many: fewer than asked for if one was refused, whose state is that before it. */
 extern "C" int gpu_step(simulation *s, double dt, int steps)
 {
@@ -280,12 +362,13 @@ extern "C" int gpu_step(simulation *s, double dt, int steps)
         s->passed = move_all_nodes(s, dt);
         const double travel = s->passed.most[GPU_NODE_SPEED] * dt / s->scene.dx;
         if (!(travel <= 1)) {
-            if (taken)
-                sweep_all(s, synchronize, 0, 0);
+            if (taken && !IS_FLIP)
+                sweep_all(s, synchronize, dt, 0);
             return taken;
         }
+        keep_books(s, (size_t)s->rooms.count);
         if (s->drift + travel > margin)
-            sort(s, false);
+            sort(s, IS_FLIP);
         s->drift += travel;
         sweep_all(s, taken + 1 == steps ? g2p : g2p2g, dt, dt);
     }

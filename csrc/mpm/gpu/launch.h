@@ -10,7 +10,7 @@
  *     room    counts these and the blocks around them, whose nodes they can reach
  */
 #pragma once
-#include "contact/walls.h"
+#include "contact/collider.h"
 
 enum {
     GPU_SIDE = DIM == 3 ? 4 : 8,          /* cells of a block along an axis */
@@ -55,12 +55,25 @@ enum {
     GPU_RATE2, GPU_WAVE2, GPU_SPEED, GPU_GRADIENT2, /* as of an mpm_measure */
     GPU_LOSS = 0, /* of a dry run, beside the speed: 1 - det(I + dt grad v), if > 0 */
     GPU_NODE_SPEED = 0, GPU_HIGHEST, GPU_FALLEST = GPU_HIGHEST + 3, /* largest |v_a|, v_a, -v_a of nodes with mass */
-    GPU_MAXIMA = GPU_FALLEST + 3
+    GPU_APPROACH = GPU_FALLEST + 3, /* largest |v_a| of a room plus the speed of colliders near it, 0 without these */
+    GPU_SPEED_BEFORE, /* largest |v_a| of v^n, 0 where the scheme does not keep it */
+    GPU_MAXIMA
 };
 
 /** Added in fixed orders, so that bits repeat. */
 struct gpu_report {
     double sum[GPU_SUMS], most[GPU_MAXIMA];
+};
+
+/** Colliders, posed for the step (mpm_boundary_pose). `list` lies in the device's memory with all that it points to
+ *  (pack.h). */
+struct gpu_colliders {
+    const mpm_collider *list;
+    int count;                /* 0: there are none, and nothing else is read */
+    mpm_collider_book *books; /* [CTA][collider]: what a launch finds, for add_books */
+    mpm_symmetry symmetry[3]; /* of the walls */
+    double lower[3], dx, dt;  /* of the domain [m]; of the step that ends [s] */
+    double depth;             /* how far particles may be below a surface [m]; negative: colliders let them pass */
 };
 
 /** A sweep over the particles of every place: a CTA each, of GPU_SWEEP_THREADS. */
@@ -80,6 +93,11 @@ struct gpu_sweep {
     real h, affine, spin, isolated;   /* h, 4/h, h/4, 1/h^2 */
     real stress;                      /* -4 dt/h of the step that begins */
     real J_low, J_high;
+    struct gpu_colliders colliders;   /* that hold particles; where the sweep is compiled with GPU_COLLIDES */
+    struct gpu_vec4 *force_tiles;     /* FLIP and AFLIP: as `tiles`, dt f alone, which these leave out */
+    const struct gpu_vec4 *before;    /* FLIP and AFLIP: as `velocity`, v^n, before forces */
+    real flip_ratio;                  /* share of the particle's own velocity */
+    int advect_particle;              /* FLIP and AFLIP: do particles move with their new velocity? */
 };
 
 /** A pass over the nodes of every room: a CTA each, of GPU_CELLS threads. */
@@ -93,4 +111,8 @@ struct gpu_pass {
     double dt, gravity[3];
     mpm_wall walls[6];
     mpm_symmetry symmetry[3];         /* of the walls; meet_nodes */
+    struct gpu_colliders colliders;   /* meet_nodes */
+    const struct gpu_vec4 *force_tiles; /* of FLIP and AFLIP, which take meet_nodes; NULL: `tiles` have the forces */
+    struct gpu_vec4 *before;          /* v^n, which these read */
+    double flip_ratio;
 };

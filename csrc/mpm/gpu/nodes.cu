@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done at nodes, and how reports of CTAs become one. Compiled once per precision and dimension.
+ * What is done at nodes, and how reports of CTAs become one. Compiled once per precision and dimension, with
+ * GPU_COLLIDES where there are colliders.
  */
 #include "mpm/gpu/device.h"
 
 #include "contact/collision.h"
+#if GPU_COLLIDES
+#include "mpm/gpu/contact.h"
+#endif
 #include "mpm/memory/axis_images.h"
 
 /* Momentum and mass of a node: along every axis the tile of its own block holds it, and that of one neighbour. */
-INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const int block[3], const int local[3])
+INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const struct gpu_vec4 *tiles, const int block[3],
+                                 const int local[3])
 {
     struct gpu_vec4 sum = {};
     for (int k = 0; k < 1 << DIM; k++) {
@@ -26,7 +31,7 @@ INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const int block[3]
         if (place < 0)
             continue;
         const struct gpu_vec4 part =
-            vec4_load(&pass->tiles[(size_t)place * GPU_TILE + cube_number(at, GPU_TILE_SIDE)]);
+            vec4_load(&tiles[(size_t)place * GPU_TILE + cube_number(at, GPU_TILE_SIDE)]);
         UNROLL for (int b = 0; b < 4; b++)
             sum.c[b] += part.c[b];
     }
@@ -37,19 +42,34 @@ INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const int block[3]
 struct node {
     int64_t own[3], at[3];           /* coordinates: its own; of its image in the domain */
     unsigned flips, planes, normals; /* as of an mpm_image_node (mpm/memory/images.h) */
-    struct gpu_vec4 given;           /* momentum and mass of its own particles */
+    struct gpu_vec4 given;           /* momentum after forces, and mass, of its own particles */
+    struct gpu_vec4 given_before;    /* the same before forces, where the scheme keeps it */
+    real before[3];                  /* v^n there, in the frame of the node */
     real v[3], m;                    /* m: of all images */
 };
 
-/* Momentum and mass of a node by coordinates. */
-INLINE struct gpu_vec4 sum_at(const struct gpu_pass *pass, const int64_t at[3])
+/* Adds b to a. */
+INLINE void vec4_add(struct gpu_vec4 *a, const struct gpu_vec4 *b)
+{
+    for (int c = 0; c < 4; c++)
+        a->c[c] += b->c[c];
+}
+
+/* Momentum after forces and mass of a node by coordinates; `before`: before forces, where the scheme keeps it. */
+INLINE struct gpu_vec4 sum_at(const struct gpu_pass *pass, const int64_t at[3], struct gpu_vec4 *before)
 {
     int block[3] = {0, 0, 0}, local[3] = {0, 0, 0};
     for (int a = 0; a < DIM; a++) {
         const int n = (int)at[a] + GPU_MARGIN * GPU_SIDE;
         block[a] = n / GPU_SIDE, local[a] = n % GPU_SIDE;
     }
-    return sum_tiles(pass, block, local);
+    struct gpu_vec4 sum = sum_tiles(pass, pass->tiles, block, local);
+    *before = sum;
+    if (pass->force_tiles) {
+        const struct gpu_vec4 forces = sum_tiles(pass, pass->force_tiles, block, local);
+        vec4_add(&sum, &forces);
+    }
+    return sum;
 }
 
 /* Are there images of a node, or is it on a plane of symmetry? */
@@ -64,7 +84,8 @@ INLINE bool is_near_images(const struct gpu_pass *pass, const int64_t at[3])
 
 /* Momentum and mass of all images of a node, in the frame of the one in the domain, in ascending order of coordinates;
  * on a plane of symmetry, the node is its own image, which cancels what is odd. */
-NOINLINE void fold_images(const struct gpu_pass *pass, struct node *node, struct gpu_vec4 *sum)
+NOINLINE void fold_images(const struct gpu_pass *pass, struct node *node, struct gpu_vec4 *sum,
+                          struct gpu_vec4 *sum_before)
 {
     mpm_axis_node along[DIM];
     int k[3] = {0, 0, 0}, all = 1;
@@ -76,33 +97,46 @@ NOINLINE void fold_images(const struct gpu_pass *pass, struct node *node, struct
         node->normals |= (along[a].mirrored ? 1u : 0) << a;
         all *= along[a].images;
     }
-    *sum = gpu_vec4();
+    *sum = *sum_before = gpu_vec4();
     for (int i = 0; i < all; i++) {
         int64_t at[3] = {0, 0, 0};
         for (int a = 0; a < DIM; a++)
             at[a] = along[a].image[k[a]].at;
-        const struct gpu_vec4 part = sum_at(pass, at);
-        for (int a = 0; a < DIM; a++)
-            sum->c[a] += along[a].image[k[a]].flipped ? -part.c[a] : part.c[a];
-        sum->c[3] += part.c[3];
+        struct gpu_vec4 before, part = sum_at(pass, at, &before);
+        for (int a = 0; a < DIM; a++) {
+            const bool flipped = along[a].image[k[a]].flipped;
+            part.c[a] = flipped ? -part.c[a] : part.c[a];
+            before.c[a] = flipped ? -before.c[a] : before.c[a];
+        }
+        vec4_add(sum, &part);
+        vec4_add(sum_before, &before);
         for (int a = DIM - 1; a >= 0 && ++k[a] == along[a].images; a--)
             k[a] = 0;
     }
-    for (int a = 0; a < DIM; a++)
+    for (int a = 0; a < DIM; a++) {
         sum->c[a] = node->planes >> a & 1 ? 0 : sum->c[a];
+        sum_before->c[a] = node->planes >> a & 1 ? 0 : sum_before->c[a];
+    }
 }
 
 /* A node after forces and gravity. `folds`: images may exist. */
 INLINE struct node begin_node(const struct gpu_pass *pass, const int block[3], const int local[3], const bool folds)
 {
     struct node node = {};
-    node.given = sum_tiles(pass, block, local);
-    struct gpu_vec4 sum = node.given;
     for (int a = 0; a < DIM; a++)
         node.own[a] = node.at[a] = (int64_t)(block[a] - GPU_MARGIN) * GPU_SIDE + local[a];
+    if (folds)
+        node.given = sum_at(pass, node.own, &node.given_before);
+    else
+        node.given = sum_tiles(pass, pass->tiles, block, local);
+    struct gpu_vec4 sum = node.given, before = node.given_before;
     if (folds && is_near_images(pass, node.own))
-        fold_images(pass, &node, &sum);
+        fold_images(pass, &node, &sum, &before);
     node.m = sum.c[3];
+    for (int a = 0; folds && a < DIM; a++) {
+        const real v = node.m > 0 ? before.c[a] / node.m : 0;
+        node.before[a] = node.flips >> a & 1 ? -v : v;
+    }
     for (int a = 0; a < DIM; a++)
         node.v[a] = node.m > 0 ? sum.c[a] / node.m + (real)(pass->dt * pass->gravity[a]) : 0;
     for (int a = 0; a < DIM; a++) /* no gravity across a plane of symmetry */
@@ -143,12 +177,78 @@ INLINE void end_node(const struct gpu_pass *pass, struct node *node, const real 
         impulse[a] += node->normals >> a & 1
                           ? (double)m * (v - (double)pushed[a] - pass->dt * pass->gravity[a]) - (double)node->given.c[a]
                           : (double)m * (v - (double)before[a]);
+        if (pass->force_tiles && node->normals >> a & 1) /* FLIP gives a share of what v^n has of images back */
+            impulse[a] -= pass->flip_ratio * ((double)m * (double)node->before[a] - (double)node->given_before.c[a]);
     }
 }
 
+#if GPU_COLLIDES
+/* Applies the colliders, and the walls beside them, to a node with mass. Returns whether a collider holds it. Adds the
+ * impulse of the walls, at the node, to `impulse`. */
+NOINLINE bool touch_colliders(const struct gpu_pass *pass, const mpm_collider_book *books, struct node *node,
+                              struct held *held, double impulse[3])
+{
+    const struct gpu_colliders *colliders = &pass->colliders;
+    mpm_faces faces = {.walls = pass->walls};
+    mpm_contact_point point = {.mass = (double)node->given.c[3], .cell = colliders->dx, .flips = node->flips,
+                               .planes = node->planes};
+    double v[3] = {0, 0, 0};
+    int64_t cells[3];
+    for (int a = 0; a < 3; a++)
+        cells[a] = pass->cells[a];
+    for (int a = 0; a < DIM; a++) {
+        faces.lower[a] = colliders->lower[a];
+        faces.upper[a] = colliders->lower[a] + (double)cells[a] * colliders->dx;
+        faces.periodic |= (colliders->symmetry[a].periodic ? 1u : 0) << a;
+        point.x[a] = colliders->lower[a] + (double)node->at[a] * colliders->dx;
+        point.image[a] = colliders->lower[a] + (double)node->own[a] * colliders->dx;
+        v[a] = (double)node->v[a];
+    }
+    faces.held = mpm_walls_holding(node->at, DIM, pass->walls, cells);
+    held->point = point;
+    if (!mpm_contacts_hold(colliders->list, (size_t)colliders->count, &point, &faces, v, books, held->contact,
+                           &held->contacts))
+        return false;
+    for (int c = 0; c < held->contacts; c++) {
+        double given[3];
+        mpm_contacts_given(&point, &held->contact[c], given);
+        for (int a = 0; a < 3 && held->contact[c].collider == MPM_HELD_BY_WALL; a++)
+            impulse[a] += given[a];
+    }
+    for (int a = 0; a < DIM; a++)
+        node->v[a] = (real)v[a];
+    return true;
+}
+
+/* The stage of the colliders. Returns a bound of the speed of those near the room, -1 if there is none. `pushed`: the
+ * change of velocity that they cause. */
+INLINE double meet_colliders(const struct gpu_pass *pass, struct node *node, const int block[3], double impulse[3],
+                             real pushed[3], bool *touched)
+{
+    __shared__ double part[GPU_CELLS / 32][BOOK];
+    const struct gpu_colliders *colliders = &pass->colliders;
+    mpm_collider_book *books = colliders->books + (size_t)blockIdx.x * colliders->count;
+    const double speed = find_near(colliders, books, block, 0, GPU_SIDE - 1, colliders->dt, GPU_CELLS);
+    struct held held;
+    held.contacts = 0;
+    if (speed < 0)
+        return speed;
+    const real free[3] = {node->v[0], node->v[1], node->v[2]};
+    if (node->given.c[3] > 0)
+        *touched = touch_colliders(pass, books, node, &held, impulse);
+    for (int a = 0; a < DIM; a++) {
+        pushed[a] = node->v[a] - free[a];
+        if (node->planes >> a & 1)
+            node->v[a] = 0; /* the collider's own image pushes back */
+    }
+    enter_books(colliders, books, &held, part, GPU_CELLS / 32);
+    return speed;
+}
+#endif
+
 /* Reports of the nodes with mass; a velocity that is not finite makes the speed infinite. */
-INLINE void report_nodes(const struct node *node, const double impulse[3], struct gpu_report *report,
-                         double part[2][GPU_MAXIMA + 3])
+INLINE void report_nodes(const struct node *node, const double impulse[3], double collider_speed,
+                         const bool keeps_before, struct gpu_report *report, double part[2][GPU_MAXIMA + 3])
 {
     double value[GPU_MAXIMA + 3];
     bool finite = true;
@@ -164,6 +264,10 @@ INLINE void report_nodes(const struct node *node, const double impulse[3], struc
     }
     if (!finite || !(node->m - node->m == 0))
         value[GPU_NODE_SPEED] = __builtin_inf();
+    value[GPU_SPEED_BEFORE] = 0;
+    for (int a = 0; keeps_before && a < DIM; a++)
+        value[GPU_SPEED_BEFORE] = fmax(value[GPU_SPEED_BEFORE], has_mass ? fabs((double)node->before[a]) : 0);
+    value[GPU_APPROACH] = collider_speed < 0 ? 0 : value[GPU_NODE_SPEED] + collider_speed;
     for (int k = 0; k < GPU_MAXIMA + 3; k++) {
         const bool adds = k >= GPU_MAXIMA;
         const double all = adds ? warp_sum(value[k]) : warp_most(value[k]);
@@ -182,18 +286,26 @@ INLINE void report_nodes(const struct node *node, const double impulse[3], struc
 INLINE void move_room(const struct gpu_pass *pass, double part[2][GPU_MAXIMA + 3], const bool meets)
 {
     int block[3], local[3];
-    double impulse[3] = {0, 0, 0};
+    double impulse[3] = {0, 0, 0}, collider_speed = -1;
     block_at(&pass->blocks, pass->key_of[blockIdx.x], block);
     cube_at(threadIdx.x, GPU_SIDE, local);
     struct node node = begin_node(pass, block, local, meets);
     real pushed[3] = {0, 0, 0};
+    bool touched = false;
+#if GPU_COLLIDES
+    if (meets && pass->colliders.count)
+        collider_speed = meet_colliders(pass, &node, block, impulse, pushed, &touched);
+#endif
     const real before[3] = {node.v[0], node.v[1], node.v[2]};
-    if (node.m > 0)
+    if (node.m > 0 && !touched)
         touch_walls(pass, &node);
     end_node(pass, &node, before, pushed, impulse);
     vec4_store(&pass->velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.v[0], node.v[1], node.v[2],
                node.given.c[3]);
-    report_nodes(&node, impulse, &pass->reports[blockIdx.x], part);
+    if (meets && pass->force_tiles)
+        vec4_store(&pass->before[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.before[0], node.before[1],
+                   node.before[2], node.given.c[3]);
+    report_nodes(&node, impulse, collider_speed, meets && pass->force_tiles, &pass->reports[blockIdx.x], part);
 }
 
 /** Velocities after forces, gravity and walls. A CTA of GPU_CELLS threads takes the nodes of a room. */
@@ -203,7 +315,8 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS) move_nodes(struct gpu_pa
     move_room(&pass, part, false);
 }
 
-/** The same where walls are mirrors or periodic: sums over the images of nodes. */
+/** The same where walls are mirrors or periodic, with sums over the images of nodes, where there are colliders,
+ *  or where the scheme keeps v^n. */
 extern "C" __global__ void __launch_bounds__(GPU_CELLS) meet_nodes(struct gpu_pass pass)
 {
     __shared__ double part[2][GPU_MAXIMA + 3];
@@ -220,6 +333,42 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS)
         node = vec4_load(&older[(size_t)room * GPU_CELLS + threadIdx.x]);
     vec4_store(&velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.c[0], node.c[1], node.c[2], node.c[3]);
 }
+
+#if GPU_COLLIDES
+/** The books of all `ctas` of a launch, collider by collider: sums and the largest speed, in a fixed order. A CTA of
+ *  GPU_SORT_THREADS per collider. */
+extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)
+    add_books(int ctas, int colliders, const mpm_collider_book *in, mpm_collider_book *out)
+{
+    __shared__ double part[GPU_SORT_THREADS / 32][BOOK + 1];
+    double sum[BOOK] = {0, 0, 0, 0, 0, 0}, speed = 0;
+    for (int cta = threadIdx.x; cta < ctas; cta += GPU_SORT_THREADS) {
+        const mpm_collider_book *book = &in[(size_t)cta * colliders + blockIdx.x];
+        for (int a = 0; a < 3; a++) {
+            sum[a] += book->impulse[a];
+            sum[3 + a] += book->torque[a];
+        }
+        speed = book->near && book->speed > speed ? book->speed : speed;
+    }
+    for (int i = 0; i <= BOOK; i++) {
+        const double all = i < BOOK ? warp_sum(sum[i]) : warp_most(speed);
+        if (threadIdx.x % 32 == 0)
+            part[threadIdx.x / 32][i] = all;
+    }
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    mpm_collider_book all = {};
+    for (int w = 0; w < GPU_SORT_THREADS / 32; w++) {
+        for (int a = 0; a < 3; a++) {
+            all.impulse[a] += part[w][a];
+            all.torque[a] += part[w][3 + a];
+        }
+        all.speed = part[w][BOOK] > all.speed ? part[w][BOOK] : all.speed;
+    }
+    out[blockIdx.x] = all;
+}
+#endif
 
 /** Report i of `out`: the sums and maxima of reports 256 i .. 256 i + 255 of `in`. Launched until one is left. */
 extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)

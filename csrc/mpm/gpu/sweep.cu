@@ -6,17 +6,31 @@
  *     MPM_REAL, MPM_DIM, MPM_ISA=cuda, MPM_ISA_CUDA
  *     LAW, LAW_KEEPS_J, LAW_HISTORY, LAW_MAPS    its name, and from its row: J alone?, reals of history, return map?
  *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
+ *     GPU_COLLIDES                               do colliders hold particles? 1 or 0
+ *     GPU_TRANSFER                               MPM_APIC, which is the default, MPM_PIC, MPM_FLIP or MPM_AFLIP
  */
 #include "mpm/gpu/columns.h"
 #include "mpm/gpu/image.h"
 #include "mpm/kernels/formulas.h"
+#include "mpm/kernels/scheme.h"
+#if GPU_COLLIDES
+#include "mpm/gpu/contact.h"
+#endif
 
 #define TEXT2(a) #a
 #define TEXT(a) TEXT2(a)
 #include TEXT(materials/LAW.h)
 
+#ifndef GPU_TRANSFER
+#define GPU_TRANSFER MPM_APIC
+#endif
+enum {
+    IS_FLIP = GPU_TRANSFER == MPM_FLIP || GPU_TRANSFER == MPM_AFLIP,
+    IS_AFFINE = GPU_TRANSFER == MPM_APIC || GPU_TRANSFER == MPM_AFLIP
+};
+
 struct sweep_memory {
-    struct gpu_vec4 velocity[GPU_TILE];
+    struct gpu_vec4 velocity[GPU_TILE], before[IS_FLIP ? GPU_TILE : 1];
     struct chunk chunk;
     double sum[SWEEP_WARPS][GPU_SUMS];
     real most[SWEEP_WARPS][GPU_MAXIMA];
@@ -26,6 +40,7 @@ struct sweep_memory {
 
 struct particle {
     real x[DIM], v[DIM];
+    real moves[IS_FLIP ? DIM : 1]; /* the velocity that moves it, where it is not v */
     matrix C;
     struct law_state state;
     real mass, volume;
@@ -118,11 +133,17 @@ INLINE void read_velocities(const struct gpu_sweep *sweep, struct sweep_memory *
         const int room = s->room[cube_number(block, 3)];
         if (room < 0) {
             vec4_store(&s->velocity[t], 0, 0, 0, 0);
+            if (IS_FLIP)
+                vec4_store(&s->before[t], 0, 0, 0, 0);
             continue;
         }
-        const struct gpu_vec4 v =
-            vec4_load(&sweep->velocity[(size_t)room * GPU_CELLS + cube_number(local, GPU_SIDE)]);
+        const size_t n = (size_t)room * GPU_CELLS + cube_number(local, GPU_SIDE);
+        const struct gpu_vec4 v = vec4_load(&sweep->velocity[n]);
         vec4_store(&s->velocity[t], v.c[0], v.c[1], v.c[2], v.c[3]);
+        if (IS_FLIP) {
+            const struct gpu_vec4 u = vec4_load(&sweep->before[n]);
+            vec4_store(&s->before[t], u.c[0], u.c[1], u.c[2], u.c[3]);
+        }
     }
 }
 
@@ -191,6 +212,93 @@ INLINE void gather(const struct gpu_sweep *sweep, const struct sweep_memory *s, 
     }
 }
 
+/* FLIP: v + a (v_p - sum w v^n), from the gathered v and the particle's own v_p. */
+INLINE void gather_flip(const struct gpu_sweep *sweep, const struct sweep_memory *s, struct particle *it,
+                        const real own[DIM])
+{
+    struct stencil at;
+    stencil_prepare(&at, it->x);
+    const struct gpu_vec4 *first = s->before + cube_number(at.cell, GPU_TILE_SIDE);
+    real before[DIM];
+    UNROLL for (int b = 0; b < DIM; b++)
+        before[b] = 0;
+    for (int n = 0; n < STENCIL; n++) {
+        int k[3];
+        cube_at(n, 3, k);
+        const struct gpu_vec4 node = vec4_load(first + cube_number(k, GPU_TILE_SIDE));
+        real w = at.weight[0][k[0]];
+        UNROLL for (int a = 1; a < DIM; a++)
+            w *= at.weight[a][k[a]];
+        UNROLL for (int b = 0; b < DIM; b++)
+            before[b] = wide_fma(w, node.c[b], before[b]);
+    }
+    UNROLL for (int b = 0; b < DIM; b++) {
+        const real v = wide_fma(sweep->flip_ratio, own[b] - before[b], it->v[b]);
+        it->moves[b] = sweep->advect_particle ? v : it->v[b];
+        it->v[b] = v;
+    }
+}
+
+/* G2P of the velocities. */
+INLINE void gather_all(const struct gpu_sweep *sweep, const struct sweep_memory *s, struct particle *it)
+{
+    const struct particle before = *it;
+    gather(sweep, s, it);
+    if (IS_FLIP)
+        gather_flip(sweep, s, it, before.v);
+}
+
+/* ---- colliders --------------------------------------------------------------------------------------------------- */
+
+#if GPU_COLLIDES
+/* Applies colliders to a particle that is about to move with v. */
+NOINLINE void touch_particle(const struct gpu_sweep *sweep, const mpm_collider_book *books, const int block[3],
+                             const real x[DIM], real mass, real v[DIM], struct held *held)
+{
+    const struct gpu_colliders *colliders = &sweep->colliders;
+    mpm_contact_point point = {.mass = (double)mass, .cell = colliders->dx, .depth = colliders->depth};
+    double w[3] = {0, 0, 0};
+    for (int a = 0; a < DIM; a++) {
+        const double place = (double)((block[a] - GPU_MARGIN) * GPU_SIDE) + (double)x[a];
+        point.x[a] = colliders->lower[a] + mpm_near_wrapped(place, &colliders->symmetry[a]) * colliders->dx;
+        point.image[a] = point.x[a];
+        w[a] = (double)v[a];
+    }
+    held->point = point;
+    if (!mpm_contacts_hold(colliders->list, (size_t)colliders->count, &point, NULL, w, books, held->contact,
+                           &held->contacts))
+        return;
+    for (int a = 0; a < DIM; a++)
+        v[a] = (real)w[a];
+}
+
+/* The same for the particles of all threads of the CTA. */
+NOINLINE void touch_particles(const struct gpu_sweep *sweep, mpm_collider_book *books, const int block[3],
+                              struct particle *it, bool valid)
+{
+    __shared__ double part[SWEEP_WARPS][BOOK];
+    struct held held;
+    held.contacts = 0;
+    if (valid)
+        touch_particle(sweep, books, block, it->x, it->mass, it->v, &held);
+    if (IS_FLIP && valid) { /* what moves the particle has no momentum */
+        struct held none;
+        touch_particle(sweep, books, block, it->x, 0, it->moves, &none);
+    }
+    enter_books(&sweep->colliders, books, &held, part, SWEEP_WARPS);
+}
+
+/* The books of the CTA; NULL: no collider can hold its particles, wherever they drifted since the last sort. */
+INLINE mpm_collider_book *open_books(const struct gpu_sweep *sweep, const int block[3])
+{
+    const struct gpu_colliders *colliders = &sweep->colliders;
+    mpm_collider_book *books = colliders->books + (size_t)blockIdx.x * colliders->count;
+    if (!colliders->count || colliders->depth < 0)
+        return NULL;
+    return find_near(colliders, books, block, -1, GPU_SIDE + 3, colliders->dt, GPU_SWEEP_THREADS) < 0 ? NULL : books;
+}
+#endif
+
 /* ---- advance ----------------------------------------------------------------------------------------------------- */
 
 /* Strain, history, position. Returns whether the law has limited the history. */
@@ -202,7 +310,7 @@ INLINE bool advance(const struct gpu_sweep *sweep, struct particle *it)
     else
         it->state.F = matrix_advance(sweep->dt, it->C, it->state.F);
     UNROLL for (int a = 0; a < DIM; a++)
-        it->x[a] = wide_fma(sweep->dt_cells, it->v[a], it->x[a]);
+        it->x[a] = wide_fma(sweep->dt_cells, IS_FLIP ? it->moves[a] : it->v[a], it->x[a]);
 #if LAW_MAPS
     clipped = MPM_GLUE(LAW, _return_map)((const struct LAW *)sweep->law, &it->state, sweep->dt, it->C);
 #endif
@@ -325,20 +433,24 @@ INLINE void measure_end(const struct gpu_sweep *sweep, const struct sweep_memory
 
 /* ---- scatter ----------------------------------------------------------------------------------------------------- */
 
-/* A = m h C^T - 4 dt V/h tau, Q = m v - A e: momentum at the middle node. */
-INLINE void give(const struct gpu_sweep *sweep, const struct particle *it, const matrix *tau, struct gift *gift)
+/* A = m h C^T - 4 dt V/h tau, Q = m v - A e: momentum at the middle node. `momentum`: with m v, C and m; `forces`: with
+ * the stress. */
+INLINE void give(const struct gpu_sweep *sweep, const struct particle *it, const matrix *tau, struct gift *gift,
+                 const bool momentum, const bool forces)
 {
-    const real affine = sweep->h * it->mass, stress = sweep->stress * it->volume;
+    const real mass = momentum ? it->mass : 0, affine = IS_AFFINE ? sweep->h * mass : 0;
+    const real stress = forces ? sweep->stress * it->volume : 0;
     struct stencil at;
     stencil_prepare(&at, it->x);
-    gift->m = it->mass;
+    gift->m = mass;
     UNROLL for (int a = 0; a < 3; a++)
         gift->cell[a] = at.cell[a];
     UNROLL for (int b = 0; b < DIM; b++) {
-        real q = it->mass * it->v[b];
+        real q = mass * it->v[b];
         gift->e[b] = at.e[b];
         UNROLL for (int a = 0; a < DIM; a++) {
-            gift->A[a][b] = wide_fma(affine, it->C.m[b][a], stress * tau->m[b][a]);
+            const real turn = forces ? stress * tau->m[b][a] : 0;
+            gift->A[a][b] = IS_AFFINE ? wide_fma(affine, it->C.m[b][a], turn) : turn;
             q = wide_fnma(gift->A[a][b], at.e[a], q);
         }
         gift->Q[b] = q;
@@ -346,6 +458,34 @@ INLINE void give(const struct gpu_sweep *sweep, const struct particle *it, const
 }
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
+
+/* FLIP: the stress of the particles at `x`, to tiles of its own. The second pass over the particles of the block costs
+ * another evaluation of the law, but no shared memory. */
+NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory *s, real *x)
+{
+    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    struct gpu_particles particles = sweep->particles;
+    particles.x = x;
+    __syncthreads();
+    chunk_begin(&s->chunk);
+    __syncthreads();
+    for (int first = start[0]; first < start[GPU_CELLS]; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        const bool valid = p < start[GPU_CELLS];
+        struct gift gift = {};
+        if (valid) {
+            struct particle it = {};
+            particle_load(&it, &particles, p, true);
+            if (!LAW_KEEPS_J)
+                it.state.J = matrix_det(it.state.F);
+            const struct law_evaluation evaluation =
+                MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+            give(sweep, &it, &evaluation.tau, &gift, false, true);
+        }
+        chunk_add(&s->chunk, &gift, valid);
+    }
+    chunk_end(&s->chunk, sweep->force_tiles + (size_t)blockIdx.x * GPU_TILE);
+}
 
 INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const bool scatters)
 {
@@ -361,6 +501,9 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
     }
     if (scatters)
         chunk_begin(&s->chunk);
+#if GPU_COLLIDES
+    mpm_collider_book *const books = gathers ? open_books(sweep, block) : NULL;
+#endif
     __syncthreads();
     for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
         const int p = first + (int)threadIdx.x;
@@ -370,17 +513,24 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
         struct law_evaluation evaluation = {};
         struct gift gift = {};
         if (valid) {
-            particle_load(&it, &sweep->particles, p, !gathers);
+            particle_load(&it, &sweep->particles, p, !gathers || IS_FLIP);
+            if (gathers)
+                gather_all(sweep, s, &it);
+        }
+#if GPU_COLLIDES
+        if (books)
+            touch_particles(sweep, books, block, &it, valid);
+#endif
+        if (valid) {
             if (gathers) {
-                gather(sweep, s, &it);
                 clipped = advance(sweep, &it);
-                particle_store(&it, sweep, p, !scatters);
+                particle_store(&it, sweep, p, !scatters || IS_FLIP);
             }
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
             evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
             if (scatters)
-                give(sweep, &it, &evaluation.tau, &gift);
+                give(sweep, &it, &evaluation.tau, &gift, true, !IS_FLIP);
         }
         if (gathers && warp_has_any)
             measure(sweep, s, &it, &evaluation, valid, clipped);
@@ -391,6 +541,8 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
         measure_end(sweep, s, block);
     if (scatters)
         chunk_end(&s->chunk, sweep->tiles + (size_t)blockIdx.x * GPU_TILE);
+    if (scatters && IS_FLIP)
+        scatter_forces(sweep, s, gathers ? sweep->new_x : sweep->particles.x);
 }
 
 /* v and C that the last G2P with a P2G has not stored: `particles.x` and `velocity` are those before it. */
@@ -401,11 +553,21 @@ INLINE void synchronize_block(const struct gpu_sweep *sweep)
     const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
     const size_t n = sweep->particles.stride;
     read_velocities(sweep, s, sweep->key_of[blockIdx.x]);
+#if GPU_COLLIDES
+    int block[3];
+    block_at(&sweep->blocks, sweep->key_of[blockIdx.x], block);
+    const mpm_collider_book *books = open_books(sweep, block);
+#endif
     __syncthreads();
     for (int p = start[0] + (int)threadIdx.x; p < start[GPU_CELLS]; p += GPU_SWEEP_THREADS) {
         struct particle it = {};
         load_vector(it.x, sweep->particles.x, p, n);
         gather(sweep, s, &it);
+#if GPU_COLLIDES
+        struct held held;
+        if (books)
+            touch_particle(sweep, books, block, it.x, 0, it.v, &held);
+#endif
         store_vector(sweep->particles.v, p, n, it.v);
         store_matrix(sweep->particles.C, p, n, &it.C);
     }
