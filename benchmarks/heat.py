@@ -1,7 +1,7 @@
 """Prints the errors of conduction of heat against closed forms, how it conserves heat, and what it costs.
 
     python benchmarks/heat.py [rod|given|implicit|gauss|flux|transfer|colliders|stefan|conserve|spin|expand
-                               |bimetal|work|friction|source|follow|snowman|speed ...]
+                               |bimetal|bilayer|work|friction|source|follow|snowman|speed ...]
 
 `docs/design/025-heat.md` has the reasons. Errors are the largest ones over the particles. ``--dtype float32`` shows
 single precision, ``--dim 3`` three dimensions, ``--kernel cubic`` the wider kernel. All takes about a minute in 2-D.
@@ -365,26 +365,62 @@ def expand(args: argparse.Namespace) -> Iterator[Row]:
             yield "free block: (stretch - 1) / (a dT)", float(stretch.mean() - 1) / (a * warmer), 0.99, 1.01
 
 
-def bimetal(args: argparse.Namespace) -> Iterator[Row]:
-    """The curvature of a free strip of two layers, of which one expands, against Timoshenko's theory of 1925."""
-    d, thickness, warmer, free = args.dim, 0.25, 100.0, 0.02
+def bent(args: argparse.Namespace, field: str, value: float, active: Any, passive: Any) -> float:
+    """The curvature of a free strip of two layers, of which one expands, times its thickness."""
+    d, thickness = args.dim, 0.25
     length, dx, E, density = 8 * thickness, 1 / 32, 1e4, 1000.0
     lower = np.array([length / 8, *[0.0] * (d - 2), 1.5 * thickness])
     size = np.array([length, *[4 * dx] * (d - 2), thickness / 2])
     scene = mpm.Scene((0,) * d, (1.25 * length, *[4 * dx] * (d - 2), 4 * thickness))
     up = np.eye(d)[-1] * thickness / 2
-    for k, a in enumerate((0.0, free / warmer)):
-        law = mpm.materials.NeoHookean(E=E, nu=0.0, density=density, thermal=mpm.Thermal(0, 1, BASE, a))
+    for k, of in enumerate((passive, active)):
+        law = mpm.materials.NeoHookean(E=E, nu=0.0, density=density, **of)
         scene.add(Box(lower + k * up, lower + k * up + size), law)
     slowest = 22.4 * math.sqrt(E / density / 12) * thickness / length**2  # bending of a free bar [1/s]
     sim = mpm.Simulation(scene, dx=dx, damping=2 * slowest, dtype=args.dtype, kernel=args.kernel)
     x = np.asarray(sim.particles.x).astype(float)
     near = (abs(x - lower - up - size / 2 * np.eye(d)[0])[:, [0, -1]] < (0.35 * length, 0.3 * dx)).all(axis=1)
-    sim.particles.temperature[:] = BASE + warmer
+    sim.particles[field][:] = value
     sim.run(6 * np.pi / slowest)
     x = np.asarray(sim.particles.x).astype(float)[near]
-    curvature = 2 * abs(np.polyfit(x[:, 0], x[:, -1], 2)[0])
-    yield "bimetal: curvature / (3 a dT / (2 thickness))", curvature / (1.5 * free / thickness), 0.97, 1.03
+    return float(2 * abs(np.polyfit(x[:, 0], x[:, -1], 2)[0]) * thickness)
+
+
+def bimetal(args: argparse.Namespace) -> Iterator[Row]:
+    """Timoshenko's theory of 1925: two metals, of which one expands."""
+    warmer, free = 100.0, 0.02
+    cold, warm = ({"thermal": mpm.Thermal(0, 1, BASE, a)} for a in (0.0, free / warmer))
+    found = bent(args, "temperature", BASE + warmer, warm, cold)
+    yield "bimetal: curvature / (3 a dT / (2 thickness))", found / (1.5 * free), 0.97, 1.03
+
+
+def bilayer(args: argparse.Namespace) -> Iterator[Row]:
+    """The same of a layer that swells on one into which nothing passes, and the scene of the gallery."""
+    full, free = 50.0, 0.02
+    for name, D, swelling in (("a number", 0.0, free / full), ("a table", 1e-3, ([0.0, full], [0.0, free]))):
+        found = bent(args, "concentration", full, {"solute": mpm.Solute(D, swelling)}, {})
+        yield (
+            f"bilayer that swells by {name}: curvature / (3 e / (2 thickness))",
+            found / (1.5 * free),
+            0.97,
+            1.03,
+        )
+    scene = mpm.gallery.curling_bilayer(swelling=free, gravity=0.0)
+    entry = mpm.gallery.get("curling-bilayer")
+    sim = entry.simulation(scene=scene, scale=2, dtype=args.dtype, kernel=args.kernel)
+    sim.run(6.0)
+    x = np.asarray(sim.particles.x).astype(float)
+    near = abs(x[:, 0] - np.median(x[:, 0])) < 0.25
+    curvature = 2 * np.polyfit(x[near, 0], x[near, 1], 2)[0]
+    wet = np.asarray(sim.particles.concentration)[near & (np.asarray(sim.particles.material) == 0)].mean()
+    yield (
+        "curling bilayer: curvature / (3 e / (2 thickness))",
+        curvature / (1.5 * free * wet * 16),
+        0.95,
+        1.05,
+    )
+    taken = sim.history["solute"][-1] / sim.history["wall_solute"].sum() - 1
+    yield "its solute - wall_solute", abs(taken), 0.0, 1e-5 if args.dtype == "float32" else 1e-12
 
 
 def friction(args: argparse.Namespace) -> Iterator[Row]:
@@ -541,7 +577,7 @@ def speed(args: argparse.Namespace) -> Iterator[Row]:
 CASES = {
     "rod": rods, "given": given, "implicit": implicit, "gauss": gauss, "flux": flux, "transfer": transfer,
     "colliders": colliders, "stefan": stefan, "conserve": conserve, "spin": spin,
-    "expand": expand, "bimetal": bimetal, "work": work, "friction": friction,
+    "expand": expand, "bimetal": bimetal, "bilayer": bilayer, "work": work, "friction": friction,
     "source": source, "follow": follow, "snowman": snowman, "speed": speed,
 }  # fmt: skip
 

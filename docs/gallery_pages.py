@@ -83,6 +83,7 @@ GROUPS = {
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
     "Bodies that touch": ("incline", "rolling-disc", "hertz", "newtons-cradle", "brick-wall", "gears"),
     "Bodies that conduct heat": ("quench", "melting-snowman", "friction-weld"),
+    "Bodies that take up water": ("curling-bilayer",),
     "Bodies that crack": ("glass-drop", "three-point-bending"),
     "Several materials": ("jelly",),
 }

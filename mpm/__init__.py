@@ -36,6 +36,7 @@ from mpm.errors import (
     StepLimitError,
 )
 from mpm.materials.pore import Pore
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Melting, Thermal
 from mpm.mpm.simulation import Simulation
 from mpm.scene.contacts import Contact
@@ -70,6 +71,7 @@ __all__ = [
     "Scene",
     "Simulation",
     "SimulationError",
+    "Solute",
     "StepLimitError",
     "Thermal",
     "Wall",

@@ -520,6 +520,18 @@ class Simulation(Core):
         /,
     ) -> None:
         """Lets a material without particles hold pore water, in a simulation with it."""
+    def set_solute(
+        self,
+        material: int,
+        diffusivity: float,
+        concentration: float,
+        swelling: float,
+        stretch: tuple[tuple[int, tuple[float, ...], tuple[float, ...]], ...],
+        scales: tuple[tuple[int, tuple[float, ...], tuple[float, ...]], ...],
+        /,
+    ) -> None:
+        """Lets a material without particles hold a solute, in a simulation with it. `stretch`: empty, or one table of
+        concentrations [mol/m³] and stretches, in the place of a swelling; `scales` as of `set_thermal`."""
     def set_heat_wall(self, face: int, kind: str, value: float, coefficient: float) -> None:
         """A face with a given "temperature" [K], a "flux" into the material [W/m²], or a "transfer" from a temperature
         with a coefficient [W/(m² K)]; before the first particles."""

@@ -223,6 +223,7 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
     | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)}
     | {"heat": flag(), "pore": Kind(False, (Raising(), True), (None, 1.0)), "conduction": text("explicit")}
+    | {"solute": Kind(False, (Raising(), True), (None, 1.0))}
     | {"density_correction": number(0.0)},
     "SPH": COMMON
     | {name: number(value) for name, value in (("spacing", 0.05), ("smoothing", 1.3), ("density", 1.0))}
@@ -282,6 +283,13 @@ def heated(name: str) -> Any:
 def wet(name: str) -> Any:
     """The same, in a simulation with pore water."""
     made = bare(name, heat=True, pore=True)
+    made.add_material(*(kind.good for kind in material_of(name)))
+    return made
+
+
+def dissolved(name: str) -> Any:
+    """The same, in a simulation with a solute."""
+    made = bare(name, heat=True, solute=True)
     made.add_material(*(kind.good for kind in material_of(name)))
     return made
 
@@ -407,6 +415,11 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "set_pair": (whole(0), whole(1), or_none(text("slip")), number(0.5), number(0.0), or_none(text("a|b"))),
         "set_pore": (whole(0, 1, 2**31), *(number(good) for good in (1e-7, 1e-7, 1.0, 2.0, 1.0, 0.0)),
                      whole(1, 3, 2**31)),
+        "set_solute": (whole(0, 1, 2**31), *(number(good) for good in (1.0, 2.0, 1e-5)),
+                       Kind((), (None, 1, "ab", [], (1,), ((0, 1),)),
+                            (((0, (0.0, 1.0), (1.0, 2.0)),), ((0, (1.0,), ()),))),
+                       Kind((), (None, 1, "ab", [], (1,), ((0, 1),), ((0, (), 1),)),
+                            (((0, (300.0, 400.0), (1.0, 2.0)),), ((-1, (), ()),)))),
         "set_thermal": (whole(0, 1, 2**31), *(number(good) for good in (1.0, 1.0, 300.0, 1.0, 1e-5, 0.0)),
                          group(*(number(good) for good in (400.0, 10.0, 1.0, 1.0, 1.0))),
                          Kind((), (None, 1, "ab", [], (1,), ((0, 1),), ((0, (), 1),)),
@@ -436,6 +449,7 @@ BEFORE = {
     "add_material": bare,
     **dict.fromkeys(("set_heat_wall", "set_heat_collider", "set_thermal"), heated),
     "set_pore": wet,
+    "set_solute": dissolved,
     **dict.fromkeys(("set_contact", "set_layer", "set_pair"), touching),
     "restore": empty,
     "add_nodes": empty,

@@ -32,7 +32,8 @@ def test_the_rows_of_the_core_and_its_laws_are_known():
     known = fieldtable.KNOWN
     assert [n for n, row in known.items() if row["owner"] == "core"] == (
         "x v F C J mass volume material id plastic_dissipation viscous_dissipation "
-        "temperature_gradient thermal_stretch liquid_fraction heated_dissipation pore_pressure pore_gradient"
+        "temperature_gradient thermal_stretch liquid_fraction heated_dissipation pore_pressure pore_gradient "
+        "concentration concentration_gradient swelling_stretch"
     ).split()
     of_laws = {kept["name"] for law in _core.laws() for kept in law["history"]}
     assert {n for n, row in known.items() if row["owner"] == "law"} == of_laws

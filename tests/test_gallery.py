@@ -22,6 +22,7 @@ SCALE = {
     "cube": 0.5,
     "dam-break": 0.5,
     "disk-wall": 0.5,
+    "curling-bilayer": 0.5,
     "disks": 1,
     "dominoes": 1,
     "drum": 0.5,

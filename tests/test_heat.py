@@ -455,7 +455,9 @@ def test_the_sub_steps_of_a_step_are_bounded():
         sim = mpm.Simulation(scene_of(conductor(1e7)), dx=1 / 8, **options)
         limit = sim.stable_dt()
         assert (limit.limit, limit.particle) == ("conduction", None)
-        assert limit.dt == pytest.approx(bound, rel=1e-12) and "sub-steps of heat" in repr(mpm.doctor(sim))
+        assert limit.dt == pytest.approx(bound, rel=1e-12) and "sub-steps of conduction" in repr(
+            mpm.doctor(sim)
+        )
         sim.step()
         assert 0.5 * bound < sim.time < bound
 

@@ -47,6 +47,7 @@ from wrong_arguments import (
     SIZE,
     SKIN,
     STYLE,
+    SUPPLY,
     TARGETS,
     VECTOR,
     WATER,
@@ -92,7 +93,7 @@ METHODS = {
              "contact": [*NAME, "mirror"], "friction": NOT_NEGATIVE,
              "restitution": [*NUMBER, -1, 0.5, 1.5], "speeds": [*(v for v in VECTOR if v is not None), (2, 1)],
              "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
-             "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
+             "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
              "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
              "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
         for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))

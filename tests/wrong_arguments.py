@@ -225,6 +225,11 @@ ROTATION = integrators.Rotation()
 
 TRESCA = M.MohrCoulomb(E=1e6, nu=0.3, density=1e3, friction_angle_deg=0, cohesion=1e3)
 
+SUPPLY = {
+    "concentration": [*(v for v in NUMBER if v is not None), 1e13], "solute_flux": NUMBER,
+    "solute_transfer": [1, "a", (1,), (0, 1.0), (1.0, 1e13), (NAN, 1)],
+}
+
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 JOHNSON_COOK = {"A": 1e3, "B": 1e3, "n": 0.3, "shear_modulus": 1e5, "sound_speed": 10.0, "specific_heat": 1.0,
                 "melting_temperature": 1300.0, "density": 1e3}
@@ -242,7 +247,7 @@ TARGETS = {
     "Wall": (lambda c, **k: mpm.Wall(**k), {"contact": "slip"},
              {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)],
               "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
-              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
+              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
               "head": [v for v in NUMBER if v is not None], "pore_pressure": [v for v in NUMBER if v is not None]}),
     "Pore": (lambda c, **k: mpm.Pore(**k), {"porosity": 0.4, "permeability": 1e-12},
              {"porosity": [*POSITIVE, 1], "permeability": NOT_NEGATIVE, "fluid_bulk_modulus": POSITIVE,
@@ -252,6 +257,16 @@ TARGETS = {
     "Pore.consolidation": (lambda c, **k: mpm.Pore(0.4, 1e-12).consolidation(**k), {"modulus": 1.0},
                            {"modulus": POSITIVE}),
     "Wall with a temperature": (lambda c, **k: mpm.Wall(**k), {"contact": "slip", "temperature": 300.0}, {"flux": [1]}),
+    "Solute": (lambda c, **k: mpm.Solute(**k), {"diffusivity": 1.0, "concentration": 2.0},
+               {"diffusivity": NOT_NEGATIVE, "concentration": [*NUMBER, 1e13],
+                "swelling": [*NOT_NEGATIVE, abs, (1,), ([0, 4], [0, -9]), ([1, 0], [0, 1]), ([0, NAN], [0, 1]),
+                             ([0, 1], [0, INF]), ([0, 1, 2], [0, 1])],
+                "scale": [1.0, "E", {"E": 1}, {"E": ([3], [1])}, {"E": ([3, 3], [1, 2])}, {1: ([1, 2], [1, 1])},
+                          {"E": ([3, 4], [1, -1])}, {"E": ([3, 4], [1, NAN])}, {"E": ([3, 4], [1, 1, 1])}]}),
+    "Solute.stretch": (lambda c, **k: mpm.Solute(1.0).stretch(**k), {"concentration": 1.0},
+                       {"concentration": [*NUMBER, 1e13]}),
+    "Wall with a concentration": (lambda c, **k: mpm.Wall(**k), {"contact": "slip", "concentration": 0.0},
+                                  {"solute_flux": [1]}),
     "Thermal": (lambda c, **k: mpm.Thermal(**k), {"conductivity": 1.0, "specific_heat": 1.0},
                 {"conductivity": NOT_NEGATIVE, "specific_heat": POSITIVE, "temperature": POSITIVE,
                  "expansion": [*NOT_NEGATIVE, 0.01], "taylor_quinney": [*NOT_NEGATIVE, 1.5],
@@ -275,7 +290,7 @@ TARGETS = {
     "Wall that sticks": (lambda c, **k: mpm.Wall(**k), {"contact": "sticky"}, {"friction": [0.5]}),
     "Wall that mirrors": (lambda c, **k: mpm.Wall(**k), {"contact": "mirror"}, {"friction": [0.5], "flux": [1.0]}),
     "Wall that is periodic": (lambda c, **k: mpm.Wall(**k), {"contact": "periodic"},
-                              {"friction": [0.5], "temperature": [300.0], "flux": [1.0]}),
+                              {"friction": [0.5], "temperature": [300.0], "flux": [1.0], "concentration": [0.0]}),
     "FixedCorotated": (lambda c, **k: M.FixedCorotated(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "NeoHookean": (lambda c, **k: M.NeoHookean(**k), {"E": 1e5, "nu": 0.3, "density": 1e3}, ELASTIC),
     "Fluid": (lambda c, **k: M.Fluid(**k), {"bulk_modulus": 1e5, "density": 1e3},
@@ -457,6 +472,9 @@ TARGETS = {
     "gallery.quench": (lambda c, **k: G.quench(**k), {},
                        {**GALLERY, "conductivity": NOT_NEGATIVE, "specific_heat": POSITIVE,
                         "expansion": [*NOT_NEGATIVE, 0.01], "temperature": POSITIVE, "gravity": NUMBER}),
+    "gallery.curling_bilayer": (lambda c, **k: G.curling_bilayer(**k), {},
+                                {**GALLERY, "diffusivity": NOT_NEGATIVE, "swelling": [*NOT_NEGATIVE, 0.6],
+                                 "gravity": NUMBER}),
     "gallery.friction_weld": (lambda c, **k: G.friction_weld(**k), {},
                               {"E": POSITIVE, "density": POSITIVE, "yield_stress": NOT_NEGATIVE,
                                "friction": NOT_NEGATIVE, "conductivity": NOT_NEGATIVE,
@@ -663,6 +681,10 @@ TARGETS = {
         lambda c, **k: c.scene.add_heat_source(**{"body": "taken", "source": 1.0, **k}), {"where": SHAPE},
         {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]], "source": NUMBER,
          "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
+    "Scene.add_solute_source": (
+        lambda c, **k: c.scene.add_solute_source(**{"body": "taken", "source": 1.0, **k}), {"where": SHAPE},
+        {"body": [None, 1, "cube", b"x", ["body"]], "where": [1, "left", S.Ball, BALL, [True]], "source": NUMBER,
+         "name": [1, "", " ", b"x", ["x"], "walls", "a\nb", "fixed"]}),
     "factor_of_safety": (lambda c, **k: mpm.factor_of_safety(**{"build": unsafe, **k}), {},
                          {"build": [None, 1, "f"],
                           "between": [*VECTOR, (0, 1), (-1, 1), (2, 1), (1, 1)],
@@ -685,7 +707,7 @@ TARGETS = {
                             "friction": NOT_NEGATIVE, "restitution": [*NUMBER, -1, 1.5],
                             "speeds": [*(v for v in VECTOR if v is not None), (2, 1)],
                             "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
-                            "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)],
+                            "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
                             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
                             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),
     "joints.Hinge": (lambda c, **k: mpm.joints.Hinge(**k), {"point": (0, 0)},

@@ -26,64 +26,68 @@ static const double MOST_AT_ONCE = 1e7, MOST_AT_ONCE_OF_FLOATS = 1e3;
 static const double TOLERANCE = 1e-8, TOLERANCE_OF_FLOATS = 1e-5;
 enum { MOST_PRODUCTS = 20000 };
 
-enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS }; /* HEATED with books of dissipation */
-static const char *const names[FIELDS] = {"temperature", "temperature_gradient", "thermal_stretch",
-                                          "liquid_fraction", "heated_dissipation"};
+/* The fields of what is conducted, in this order as far as it has them. HEATED with books of dissipation. */
+enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS };
 
+struct conducted_field {
+    const char *name, *unit;
+    mpm_rank rank;
+    double low, high, initial;
+    bool closed; /* low and high are allowed */
+};
+
+static const struct conducted_field fields_of_heat[FIELDS] = {
+    {"temperature", "K", MPM_SCALAR, .low = 0, .high = INFINITY},
+    {"temperature_gradient", "K/m", MPM_VECTOR, .low = -INFINITY, .high = INFINITY},
+    {"thermal_stretch", "1", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1},
+    {"liquid_fraction", "1", MPM_SCALAR, .low = 0, .high = 1, .closed = true},
+    {"heated_dissipation", "J/m\u00b3", MPM_SCALAR, .low = -INFINITY, .high = INFINITY},
+};
 /* Of pore water (kernels/pore.h): the pressure is conducted in place of a temperature. */
-enum { PORE_FIELDS = 2 };
-static const char *const pore_names[PORE_FIELDS] = {"pore_pressure", "pore_gradient"};
+static const struct conducted_field fields_of_pore[] = {
+    {"pore_pressure", "Pa", MPM_SCALAR, .low = -INFINITY, .high = INFINITY},
+    {"pore_gradient", "Pa/m", MPM_VECTOR, .low = -INFINITY, .high = INFINITY},
+};
+static const struct conducted_field fields_of_solute[] = {
+    {"concentration", "mol/m\u00b3", MPM_SCALAR, .low = -INFINITY, .high = INFINITY},
+    {"concentration_gradient", "mol/m\u2074", MPM_VECTOR, .low = -INFINITY, .high = INFINITY},
+    {"swelling_stretch", "1", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1},
+};
 
-static int field_count(const mpm_simulation *simulation)
+bool mpm_heat_is_heat(const mpm_simulation *simulation)
 {
-    return simulation->settings.pore ? PORE_FIELDS : simulation->settings.dissipation ? FIELDS : HEATED;
+    const mpm_settings *settings = &simulation->settings;
+    return settings->heat && !settings->pore && !settings->solute;
 }
 
-static const char *name_of(const mpm_simulation *simulation, int which)
+static const struct conducted_field *fields_of(const mpm_simulation *simulation, int *count)
 {
-    return simulation->settings.pore ? pore_names[which] : names[which];
-}
-
-static mpm_status add_pore_fields(mpm_simulation *simulation)
-{
-    mpm_field rows[PORE_FIELDS] = {{.rank = MPM_SCALAR}, {.rank = MPM_VECTOR}};
-    for (int k = 0; k < PORE_FIELDS; k++) {
-        rows[k].owner = MPM_OWNER_CORE;
-        rows[k].state_of = MPM_STATE_OF_ALL;
-        rows[k].low = -INFINITY;
-        rows[k].high = INFINITY;
-    }
-    mpm_store_name(&rows[TEMPERATURE], pore_names[TEMPERATURE], "Pa"); /* short enough */
-    mpm_store_name(&rows[GRADIENT], pore_names[GRADIENT], "Pa/m");
-    return mpm_store_add_fields(&simulation->store, rows, PORE_FIELDS);
+    const mpm_settings *settings = &simulation->settings;
+    *count = settings->pore ? GRADIENT + 1 : settings->solute ? STRETCH + 1 : settings->dissipation ? FIELDS : HEATED;
+    return settings->pore ? fields_of_pore : settings->solute ? fields_of_solute : fields_of_heat;
 }
 
 mpm_status mpm_heat_add_fields(mpm_simulation *simulation)
 {
-    if (simulation->settings.pore)
-        return add_pore_fields(simulation);
-    mpm_field rows[FIELDS] = {
-        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY},
-        {.rank = MPM_VECTOR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY,
-         .high = INFINITY},
-        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = INFINITY,
-         .initial = 1},
-        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = 0, .high = 1,
-         .low_closed = true, .high_closed = true},
-        {.rank = MPM_SCALAR, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL, .low = -INFINITY, .high = INFINITY},
-    };
-    mpm_store_name(&rows[TEMPERATURE], names[TEMPERATURE], "K"); /* short enough */
-    mpm_store_name(&rows[GRADIENT], names[GRADIENT], "K/m");
-    mpm_store_name(&rows[STRETCH], names[STRETCH], "1");
-    mpm_store_name(&rows[LIQUID], names[LIQUID], "1");
-    mpm_store_name(&rows[HEATED], names[HEATED], "J/m\u00b3");
-    return mpm_store_add_fields(&simulation->store, rows, field_count(simulation));
+    int count;
+    mpm_field rows[FIELDS] = {0};
+    const struct conducted_field *fields = fields_of(simulation, &count);
+    for (int k = 0; k < count; k++) {
+        rows[k] = (mpm_field){.rank = fields[k].rank, .owner = MPM_OWNER_CORE, .state_of = MPM_STATE_OF_ALL,
+                              .low = fields[k].low, .high = fields[k].high, .initial = fields[k].initial,
+                              .low_closed = fields[k].closed, .high_closed = fields[k].closed};
+        mpm_store_name(&rows[k], fields[k].name, fields[k].unit); /* short enough */
+    }
+    return mpm_store_add_fields(&simulation->store, rows, count);
 }
 
+/* The column of a field; -1: what is conducted has none. */
 static int column_of(const mpm_simulation *simulation, int which)
 {
     const mpm_fields *fields = &simulation->store.fields;
-    return fields->row[mpm_fields_find(fields, name_of(simulation, which))].column;
+    int count;
+    const struct conducted_field *own = fields_of(simulation, &count);
+    return which < count ? fields->row[mpm_fields_find(fields, own[which].name)].column : -1;
 }
 
 mpm_status mpm_heat_reserve(mpm_simulation *simulation)
@@ -112,19 +116,26 @@ static bool may_melt(const mpm_thermal *thermal)
             isfinite(thermal->liquid_conductivity));
 }
 
-/* Are the knots in order, and does the parameter vary? */
-static bool may_scale(const mpm_material *material, const mpm_thermal *thermal, const mpm_scale *scale)
+/* Are the knots in order? */
+static bool is_ordered(const mpm_thermal *thermal, const mpm_scale *scale)
 {
-    bool varies = false, ordered = scale->knots >= 2 && scale->knots <= MPM_MOST_KNOTS;
-    for (int v = 0; v < material->varying; v++)
-        varies |= material->parameter[v] == scale->parameter;
+    bool ordered = scale->knots >= 2 && scale->knots <= MPM_MOST_KNOTS;
     for (int k = 0; ordered && k < scale->knots; k++) {
         const double T = scale->temperature[k];
-        ordered = is_positive(T) && isfinite(scale->value[k]);
+        ordered = isfinite(T) && T > thermal->least && isfinite(scale->value[k]);
         if (ordered && k > 0 && !(T > scale->temperature[k - 1]))
             ordered = T == scale->temperature[k - 1] && thermal->latent_heat > 0 && T == thermal->melting;
     }
-    return varies && ordered;
+    return ordered;
+}
+
+/* Are the knots in order, and does the parameter vary? */
+static bool may_scale(const mpm_material *material, const mpm_thermal *thermal, const mpm_scale *scale)
+{
+    bool varies = false;
+    for (int v = 0; v < material->varying; v++)
+        varies |= material->parameter[v] == scale->parameter;
+    return varies && is_ordered(thermal, scale);
 }
 
 static bool may_follow(const mpm_material *material, const mpm_thermal *thermal)
@@ -174,10 +185,46 @@ mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] =
         (mpm_thermal){.conductivity = pore->mobility, .specific_heat = pore->storage / pore->density,
-                      .density = pore->density, .temperature = pore->pressure, .biot = pore->biot,
-                      .liquid_stretch = 1};
+                      .density = pore->density, .temperature = pore->pressure, .per_volume = true,
+                      .least = -INFINITY, .biot = pore->biot, .liquid_stretch = 1};
     simulation->heat.water_density = pore->water_density;
     simulation->heat.open = pore->surface;
+    return MPM_OK;
+}
+
+/* The stretch 1 + a (c - c0) of what swells is greater. */
+static const double LEAST_STRETCH = 0.01;
+
+static bool may_swell(const mpm_thermal *thermal)
+{
+    bool may = thermal->expansion >= 0 && isfinite(thermal->expansion);
+    if (thermal->swelling.knots == 0)
+        return may;
+    may = thermal->expansion == 0 && is_ordered(thermal, &thermal->swelling);
+    for (int k = 0; may && k < thermal->swelling.knots; k++)
+        may = thermal->swelling.value[k] >= LEAST_STRETCH;
+    return may;
+}
+
+mpm_status mpm_heat_set_solute(mpm_simulation *simulation, int material, const mpm_solute *solute)
+{
+    mpm_material *of = &simulation->materials[material];
+    mpm_thermal thermal = {.conductivity = solute->diffusivity, .specific_heat = 1, .density = 1,
+                           .temperature = solute->concentration, .expansion = solute->swelling,
+                           .swelling = solute->stretch, .per_volume = true, .least = -INFINITY, .liquid_stretch = 1,
+                           .scales = solute->scales};
+    memcpy(thermal.scale, solute->scale, sizeof thermal.scale);
+    if (!(thermal.conductivity >= 0) || !isfinite(thermal.conductivity) || !isfinite(thermal.temperature) ||
+        !may_swell(&thermal) || !may_follow(of, &thermal) || mpm_material_law(of)->rigid)
+        return MPM_BAD_ARGUMENT;
+    if (thermal.expansion > 0)
+        thermal.least = thermal.temperature - (1 - LEAST_STRETCH) / thermal.expansion;
+    if (simulation->settings.real_size == sizeof(float)) /* as the sweeps have it */
+        thermal.least = (double)(float)thermal.least;
+    simulation->heat.materials[material] = thermal;
+    const bool stretches = mpm_thermal_stretches(&thermal);
+    simulation->heat.follows |= stretches || thermal.scales > 0;
+    of->has_volumes |= stretches; /* masses do not tell them */
     return MPM_OK;
 }
 
@@ -199,7 +246,7 @@ static bool has_surface(const mpm_simulation *simulation, const mpm_heat_surface
                isfinite(surface->coefficient);
     const bool has_temperature = surface->kind == MPM_HEAT_TEMPERATURE || surface->kind == MPM_HEAT_TRANSFER;
     return (unsigned)surface->kind < MPM_HEAT_CONTACTS && isfinite(surface->value) &&
-           (!has_temperature || surface->value > 0) &&
+           (!has_temperature || simulation->settings.solute || surface->value > 0) &&
            (surface->kind != MPM_HEAT_TRANSFER || is_positive(surface->coefficient));
 }
 
@@ -249,19 +296,15 @@ mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const
     return MPM_OK;
 }
 
-static void set_begin(const mpm_thermal *thermal, double *temperature, double *liquid)
-{
-    *temperature = thermal->temperature;
-    *liquid = thermal->latent_heat > 0 && thermal->temperature > thermal->melting;
-}
-
 void mpm_heat_begin(const mpm_simulation *simulation, int material, double initial[MPM_MOST_COLUMNS])
 {
-    if (simulation->settings.pore)
-        initial[column_of(simulation, TEMPERATURE)] = simulation->heat.materials[material].temperature;
-    else if (simulation->settings.heat)
-        set_begin(&simulation->heat.materials[material], initial + column_of(simulation, TEMPERATURE),
-                  initial + column_of(simulation, LIQUID));
+    if (!simulation->settings.heat)
+        return;
+    const mpm_thermal *thermal = &simulation->heat.materials[material];
+    initial[column_of(simulation, TEMPERATURE)] = thermal->temperature;
+    if (column_of(simulation, LIQUID) >= 0)
+        initial[column_of(simulation, LIQUID)] =
+            thermal->latent_heat > 0 && thermal->temperature > thermal->melting;
 }
 
 /* The largest diffusivity at rest [m2/s]. */
@@ -287,26 +330,21 @@ static void find_weight(const mpm_simulation *simulation, double weight[3])
 
 mpm_heat_arguments mpm_heat_arguments_of(const mpm_simulation *simulation, double dt)
 {
-    if (simulation->settings.pore) {
-        mpm_heat_arguments of = {.materials = simulation->heat.materials,
-                                 .temperature = column_of(simulation, TEMPERATURE),
-                                 .gradient = column_of(simulation, GRADIENT), .stretch = -1, .liquid = -1,
-                                 .heated = -1, .kept = simulation->heat.kept, .dt = dt,
-                                 .moves = simulation->settings.scheme.midpoint ? MPM_GRID_MIDPOINT
-                                                                               : MPM_GRID_VELOCITY};
-        find_weight(simulation, of.weight);
-        return of;
-    }
-    return (mpm_heat_arguments){
+    mpm_heat_arguments of = {
         .materials = simulation->heat.materials,
         .temperature = column_of(simulation, TEMPERATURE),
         .gradient = column_of(simulation, GRADIENT),
         .stretch = column_of(simulation, STRETCH),
         .liquid = column_of(simulation, LIQUID),
-        .heated = simulation->settings.dissipation ? column_of(simulation, HEATED) : -1,
+        .heated = column_of(simulation, HEATED),
         .kept = simulation->heat.kept,
         .dt = dt,
     };
+    if (simulation->settings.pore) {
+        of.moves = simulation->settings.scheme.midpoint ? MPM_GRID_MIDPOINT : MPM_GRID_VELOCITY;
+        find_weight(simulation, of.weight);
+    }
+    return of;
 }
 
 static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage stage)
@@ -364,7 +402,7 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
 static bool rubs(const mpm_simulation *simulation)
 {
     const mpm_settings *settings = &simulation->settings;
-    return settings->contact && !settings->pore && simulation->stage.friction_work != 0;
+    return settings->contact && mpm_heat_is_heat(simulation) && simulation->stage.friction_work != 0;
 }
 
 /* What flows in a sub-step; with `strain_dt`, what the strain of the step presses out first. */
@@ -441,13 +479,14 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     double least = INFINITY;
     for (size_t g = 0; g < mapped.group_count; g++) {
         const mpm_group *group = &mapped.groups[g];
-        const bool conducts = simulation->heat.materials[group->material].specific_heat > 0 &&
+        const mpm_thermal *thermal = &simulation->heat.materials[group->material];
+        const bool conducts = thermal->specific_heat > 0 &&
                               !mpm_material_law(&simulation->materials[group->material])->rigid;
         const size_t first = (size_t)group->first_tile * (size_t)mapped.lanes;
         for (size_t slot = first; conducts && slot < first + (size_t)(group->tiles * mapped.lanes); slot++) {
             const double T = mpm_real_at(mapped.column[column], slot, mapped.real_size);
             const double mass = mpm_real_at(mapped.column[MPM_COLUMN_MASS], slot, mapped.real_size);
-            if (mapped.row[slot] < 0 || !(mass > 0) || ((T > 0 || simulation->settings.pore) && isfinite(T)))
+            if (mapped.row[slot] < 0 || !(mass > 0) || (T > thermal->least && isfinite(T)))
                 continue;
             flags[mapped.row[slot]] = 1;
             least = fmin(least, T);
@@ -459,7 +498,9 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
     mpm_error_add_rows(error, flags, particles->count, 1);
     mpm_memory_free(&simulation->run.allocator, flags);
     error->value[0] = least;
-    error->kind = simulation->settings.pore ? 2 : simulation->heat.has_areas || simulation->run.forcing.heat;
+    error->kind = simulation->settings.pore     ? 2
+                  : simulation->settings.solute ? 3
+                                                : simulation->heat.has_areas || simulation->run.forcing.heat;
     return MPM_OK;
 }
 
@@ -623,8 +664,10 @@ void mpm_heat_commit(mpm_simulation *simulation)
         sweep(simulation, MPM_HEAT_FOLLOW, 0);
     if (!heat->coming.changes)
         return;
-    for (int which = 0; which < field_count(simulation); which++)
-        mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, name_of(simulation, which)));
+    int count;
+    const struct conducted_field *fields = fields_of(simulation, &count);
+    for (int which = 0; which < count; which++)
+        mpm_store_outdate(&simulation->store, mpm_fields_find(&simulation->store.fields, fields[which].name));
 }
 
 void mpm_heat_measure(mpm_simulation *simulation)

@@ -5,14 +5,18 @@
 #pragma once
 #include "mpm/state.h"
 
-/* The fields of the particles, "temperature" [K], "temperature_gradient" [K/m], "thermal_stretch",
- * "liquid_fraction". */
+/* Is it heat that is conducted, and not the pressure of pore water or a solute? */
+bool mpm_heat_is_heat(const mpm_simulation *simulation);
+
+/* The fields of the particles: "temperature" [K], "temperature_gradient" [K/m], "thermal_stretch", "liquid_fraction";
+ * of pore water and of solutes, others. */
 mpm_status mpm_heat_add_fields(mpm_simulation *simulation);
 
 /* Room for one more material. */
 mpm_status mpm_heat_reserve(mpm_simulation *simulation);
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
 mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
+mpm_status mpm_heat_set_solute(mpm_simulation *simulation, int material, const mpm_solute *solute);
 mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
 mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface);
 

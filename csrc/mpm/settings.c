@@ -51,6 +51,7 @@ static const mpm_option rows[] = {
     {"conduction", MPM_OPTION_WORD, AT(conduction),
      .words = {[MPM_CONDUCTION_EXPLICIT] = "explicit", [MPM_CONDUCTION_IMPLICIT] = "implicit"}},
     {"pore", MPM_OPTION_FLAG, AT(pore)},
+    {"solute", MPM_OPTION_FLAG, AT(solute)},
     /* About 2 is usual; from 4 on, water of one particle per cell gains energy. */
     {"density_correction", MPM_OPTION_NUMBER, AT(scheme.density_correction), .range = MPM_FROM(0, 10)},
     {0},
@@ -111,6 +112,8 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return "conduction";
     if (settings->pore && !settings->heat)
         return "pore";
+    if (settings->solute && (!settings->heat || settings->pore))
+        return "solute";
     if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
         return "contact";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)

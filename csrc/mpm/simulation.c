@@ -127,7 +127,7 @@ static double held(const mpm_simulation *simulation, double bound)
 /* Is a field of a law the temperature that is conducted? The law heats it, and reads what conduction makes of it. */
 static bool is_conducted(const mpm_simulation *simulation, const mpm_history_field *field)
 {
-    return simulation->settings.heat && field->heat_capacity && strcmp(field->name, "temperature") == 0;
+    return mpm_heat_is_heat(simulation) && field->heat_capacity && strcmp(field->name, "temperature") == 0;
 }
 
 /* Adds the fields of a material's history and of its parameters that vary, except those that another material has
@@ -267,7 +267,7 @@ static bool has_particles(const mpm_simulation *simulation, int material)
 mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, const mpm_thermal *thermal)
 {
     if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.heat ||
-        simulation->settings.pore || has_particles(simulation, material))
+        !mpm_heat_is_heat(simulation) || has_particles(simulation, material))
         return MPM_BAD_ARGUMENT;
     return mpm_heat_set_material(simulation, material, thermal);
 }
@@ -278,6 +278,14 @@ mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const m
         has_particles(simulation, material))
         return MPM_BAD_ARGUMENT;
     return mpm_heat_set_pore(simulation, material, pore);
+}
+
+mpm_status mpm_simulation_solute(mpm_simulation *simulation, int material, const mpm_solute *solute)
+{
+    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.solute ||
+        has_particles(simulation, material))
+        return MPM_BAD_ARGUMENT;
+    return mpm_heat_set_solute(simulation, material, solute);
 }
 
 mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall)

@@ -47,6 +47,7 @@ typedef struct mpm_settings {
     bool heat;         /* materials conduct heat: two fields, two columns of the history */
     mpm_conduction conduction; /* with heat */
     bool pore;         /* with `heat`: it is pore water instead; explicit steps only */
+    bool solute;       /* with `heat`: it is a solute instead */
     int integrator;    /* row of integrator.h */
     double beta;       /* semi-implicit: factor of the tangent, 0.5 .. 1; 0 is the explicit method */
     double tolerance;  /* implicit: residual over that of v^n + dt g */
@@ -76,7 +77,7 @@ enum {
                                         * material */
     MPM_TEMPERATURE_LEFT_RANGE,        /* conduction gives the rows temperatures that are not positive or overflow;
                                         * value[0] is the least [K], `kind`: 1 if there is a flux through a face,
-                                        * 2 if it is the pressure of pore water */
+                                        * 2 if it is the pressure of pore water, 3 if a concentration */
     MPM_BODY_NO_POSE                   /* `name`, x or F of the particles of a rigid body, fit no pose: `kind` is its
                                         * material, `value` how far they are from one, and the most allowed */
 };
@@ -168,11 +169,16 @@ typedef struct mpm_pore {
  *  false, the material does not keep F, or another one has another density of the water or another surface. */
 mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
 
+/** Lets a material hold a solute, with D >= 0; the swelling is >= 0, or a table of stretches > 0, and what follows the
+ *  concentration must vary. Errors: as of mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `solute` is false. */
+mpm_status mpm_simulation_solute(mpm_simulation *simulation, int material, const mpm_solute *solute);
+
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there
  *  is no heat or no such face, if it is periodic or, with a flux or transfer, a mirror, if a value is out of range, or
  *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles.
  *  To pore water, a temperature is the pressure `value` [Pa] at the height `coefficient` [m] against gravity, and
- *  hydrostatic elsewhere on the face; there is nothing else. */
+ *  hydrostatic elsewhere on the face; there is nothing else. To a solute, temperatures are concentrations [mol/m3],
+ *  which may have any sign, fluxes are in mol/(m2 s) and coefficients of transfers in m/s. */
 mpm_status mpm_simulation_heat_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
 
 /** What a collider does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there is no heat or no such

@@ -22,7 +22,7 @@ mpm_totals mpm_totals_of(const mpm_simulation *simulation)
     totals.dissipates = simulation->settings.dissipation;
     totals.plastic_dissipation = m->dissipation[MPM_DISSIPATION_PLASTIC];
     totals.viscous_dissipation = m->dissipation[MPM_DISSIPATION_VISCOUS];
-    totals.conducts = simulation->settings.heat && !simulation->settings.pore;
+    totals.conducts = mpm_heat_is_heat(simulation);
     totals.heat = totals.conducts ? simulation->heat.total : m->dissipation[MPM_DISSIPATION_HEAT];
     return totals;
 }
@@ -43,6 +43,12 @@ static const mpm_history_entry of_pore[] = {
     {"wall_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
     {"surface_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
     {"pore_water", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.total)},
+};
+static const mpm_history_entry of_solute[] = {
+    {"wall_solute", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
+    {"collider_solute", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
+    {"source_solute", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.source)},
+    {"solute", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.total)},
 };
 static const mpm_history_entry of_pair[] = {{"impulse", MPM_HISTORY_VECTOR, offsetof(mpm_layer_pair, impulse)}};
 
@@ -73,7 +79,9 @@ mpm_history_section mpm_totals_section(const void *self, int index)
         return (mpm_history_section){of_contact, 2, simulation, NULL};
     if (simulation->settings.pore && --index == 0)
         return (mpm_history_section){of_pore, 3, simulation, NULL};
-    if (simulation->settings.heat && !simulation->settings.pore && --index == 0)
+    if (simulation->settings.solute && --index == 0)
+        return (mpm_history_section){of_solute, 4, simulation, NULL};
+    if (mpm_heat_is_heat(simulation) && --index == 0)
         return (mpm_history_section){of_heat, simulation->settings.dissipation ? 3 : 4, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);

@@ -286,15 +286,15 @@ static PyObject *set_pair(PyObject *self, PyObject *args)
 }
 
 /* Reads (parameter, temperatures, values), .... */
-static int take_scales(PyObject *scales, mpm_thermal *thermal)
+static int take_scales(PyObject *scales, int *count, mpm_scale list[MPM_MOST_SCALES])
 {
-    thermal->scales = (int)PyTuple_Size(scales);
+    *count = (int)PyTuple_Size(scales);
     if (PyTuple_Size(scales) > MPM_MOST_SCALES) {
         PyErr_Format(PyExc_ValueError, "scales: at most %d", MPM_MOST_SCALES);
         return -1;
     }
-    for (int i = 0; i < thermal->scales; i++) {
-        mpm_scale *scale = &thermal->scale[i];
+    for (int i = 0; i < *count; i++) {
+        mpm_scale *scale = &list[i];
         PyObject *row = PyTuple_GetItem(scales, i), *T, *values;
         if (!PyTuple_Check(row)) {
             PyErr_SetString(PyExc_TypeError, "scales: must be tuples");
@@ -324,10 +324,29 @@ static PyObject *set_thermal(PyObject *self, PyObject *args)
                           &thermal.temperature, &thermal.density, &thermal.expansion, &thermal.heating,
                           &thermal.melting, &thermal.latent_heat, &thermal.liquid_conductivity,
                           &thermal.liquid_specific_heat, &thermal.liquid_stretch, &PyTuple_Type, &scales) ||
-        take_scales(scales, &thermal))
+        take_scales(scales, &thermal.scales, thermal.scale))
         return NULL;
     mpm_simulation *core = enter(self);
     return core ? mpm_python_core_finish(self, mpm_simulation_thermal(core, material, &thermal)) : NULL;
+}
+
+static PyObject *set_solute(PyObject *self, PyObject *args)
+{
+    int material, stretches;
+    mpm_solute solute = {0};
+    mpm_scale stretch[MPM_MOST_SCALES] = {0};
+    PyObject *swelling, *scales;
+    if (!PyArg_ParseTuple(args, "idddO!O!", &material, &solute.diffusivity, &solute.concentration, &solute.swelling,
+                          &PyTuple_Type, &swelling, &PyTuple_Type, &scales) ||
+        take_scales(swelling, &stretches, stretch) || take_scales(scales, &solute.scales, solute.scale))
+        return NULL;
+    if (stretches > 1) {
+        PyErr_SetString(PyExc_ValueError, "stretch: at most one table");
+        return NULL;
+    }
+    solute.stretch = stretch[0];
+    mpm_simulation *core = enter(self);
+    return core ? mpm_python_core_finish(self, mpm_simulation_solute(core, material, &solute)) : NULL;
 }
 
 static PyObject *set_pore(PyObject *self, PyObject *args)
@@ -436,6 +455,10 @@ static PyMethodDef methods[] = {
     {"set_pore", set_pore, METH_VARARGS,
      "set_pore(material, mobility, storage, biot, density, water_density, pressure, surface): lets a material hold "
      "pore water; the surface is 0 (closed), 1 (drained) or 2 (seepage)"},
+    {"set_solute", set_solute, METH_VARARGS,
+     "set_solute(material, diffusivity, concentration, swelling, stretch, ((parameter, concentrations, values), ...)): "
+     "lets a material hold a solute; the stretch, (0, concentrations, values) in a tuple that may be empty, is in the "
+     "place of a swelling"},
     {"set_heat_wall", set_heat_wall, METH_VARARGS,
      "set_heat_wall(face, kind, value, coefficient): 'insulated', a 'temperature', a 'flux' into the material, or a "
      "'transfer' from a temperature with a coefficient; before the first particles"},

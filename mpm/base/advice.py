@@ -131,6 +131,7 @@ OF_JOHNSON_COOK: Table = {
 }
 OF_RIGID: Table = {
     "thermal": "rigid bodies are insulated: heat is conducted on the nodes, and rigid bodies have nothing there",
+    "solute": "nothing passes into rigid bodies: solutes diffuse on the nodes, and rigid bodies have nothing there",
 }
 OF_MESH: Table = {"scale": "Mesh(path).scale({}) is scaled"}
 OF_COLLIDER: Table = {"velocity": "motion=mpm.motion.Linear({}) moves it"}

@@ -64,6 +64,10 @@ KNOWN["heated_dissipation"] = row("heated_dissipation", unit="J/m³", owner="cor
 KNOWN["pore_pressure"] = row("pore_pressure", unit="Pa", owner="core")
 KNOWN["pore_gradient"] = row("pore_gradient", "vector", "Pa/m", owner="core")
 
+KNOWN["concentration"] = row("concentration", unit="mol/m³", owner="core")
+KNOWN["concentration_gradient"] = row("concentration_gradient", "vector", "mol/m⁴", owner="core")
+KNOWN["swelling_stretch"] = row("swelling_stretch", owner="core", initial=1.0)
+
 for _law in _core.laws():
     for _field in _law["history"]:
         KNOWN[_field["name"]] = row(

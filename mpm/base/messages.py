@@ -49,7 +49,7 @@ LIMITS = (  # in the order of mpm_limit
     "the wave speed",
     "motion",
     "the acceleration of gravity",
-    "the sub-steps of conduction (mpm.Thermal)",
+    "the sub-steps of conduction (mpm.Thermal, mpm.Solute)",
 )
 
 
@@ -265,6 +265,12 @@ def temperature_left_range(t: Error) -> str:
         return (
             f"{t.total} particle(s) would have pore pressures that are not finite; {NOT_TAKEN}: look at the "
             "pore_pressure and the pore_gradient that were written"
+        )
+    if t.number == 3:
+        return (
+            f"diffusion would give {t.total} particle(s) concentrations that overflow or shrink it to a stretch below "
+            f"0.01, the least {t.values[0]:.4g} mol/m³; {NOT_TAKEN}: make fluxes and sources smaller, and look at the "
+            "concentration and the concentration_gradient that were written"
         )
     what = "that are not positive" if t.values[0] <= 0 else "that overflow"
     flux = (

@@ -21,6 +21,7 @@ from mpm.scene.colliders import refuse_restitution
 from mpm.scene.contacts import refuse_touching
 from mpm.scene.heat import refuse_heat
 from mpm.scene.pores import refuse_pore
+from mpm.scene.solutes import refuse_solute
 from mpm.scene.walls import ROWS
 from mpm.shapes.cells import Cells
 from mpm.solver.stepping import refuse_beyond_range
@@ -67,6 +68,7 @@ def refuse_scene(scene: _scene.Scene) -> None:
     refuse_touching(scene, "mpm.fem", "nodes of different bodies are never one")
     refuse_heat(scene, "mpm.fem")
     refuse_pore(scene, "mpm.fem")
+    refuse_solute(scene, "mpm.fem")
     if scene.emitters:
         raise ValueError("scene has emitters: must have none, bodies of finite elements are meshed once")
     if scene.drains:

@@ -45,6 +45,7 @@ from mpm.scene.colliders import place, prepare, warn_of_particles_inside, warn_o
 from mpm.scene.heat import refuse_heat
 from mpm.scene.loads import Traction, inside, mechanical
 from mpm.scene.pores import refuse_pore
+from mpm.scene.solutes import refuse_solute
 from mpm.scene.walls import ABSORBING
 from mpm.scene.waves import speeds_of
 from mpm.shapes.cells import Cells, find_cells
@@ -365,6 +366,7 @@ class Simulation(Solver, kind="fem"):
         refuse_rebounds(scene)
         refuse_heat(scene, "mpm.fem")
         refuse_pore(scene, "mpm.fem")
+        refuse_solute(scene, "mpm.fem")
 
     def _options(self) -> dict[str, Any]:
         return {"dx": self.spacing, **self._numerics.described()}

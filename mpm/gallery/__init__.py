@@ -46,7 +46,7 @@ from mpm.gallery.soils import (
 from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, spinning_disk
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.touching import brick_wall, gears, hertz, incline, newtons_cradle, rolling_disc
-from mpm.gallery.warm import friction_weld, melting_snowman, quench
+from mpm.gallery.warm import curling_bilayer, friction_weld, melting_snowman, quench
 from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "clay_indentation",
     "crate_on_snow",
     "cube",
+    "curling_bilayer",
     "dam_break",
     "disk_wall",
     "disks",

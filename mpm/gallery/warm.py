@@ -1,4 +1,4 @@
-"""Scenes of bodies that conduct heat."""
+"""Scenes of bodies that conduct heat, or take up water."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import math
 from mpm import materials, shapes
 from mpm.base import _check
 from mpm.gallery.entry import listed
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Melting, Thermal
 from mpm.scene.contacts import Contact
 from mpm.scene.scene import Scene
 from mpm.scene.walls import Wall
 
-__all__ = ["friction_weld", "melting_snowman", "quench"]
+__all__ = ["curling_bilayer", "friction_weld", "melting_snowman", "quench"]
 
 
 @listed(
@@ -183,4 +184,49 @@ def friction_weld(
         velocity=lambda t: (swing * omega * math.cos(omega * t), -speed),
         name="chuck",
     )
+    return scene
+
+
+@listed(
+    "a strip on a wet floor takes up water below, swells there and curls up, as paper on water does (2-D)",
+    duration=3.0,
+    fps=30.0,
+    numerics={"dx": 1 / 64, "damping": 10.0},
+    color="concentration",
+    limits=(0.0, 1.0),
+)
+def curling_bilayer(
+    *,
+    E: float = 2e6,
+    nu: float = 0.0,
+    density: float = 1000.0,
+    diffusivity: float = 2e-3,
+    swelling: float = 0.15,
+    gravity: float = 2.0,
+) -> Scene:
+    """A strip, 0.75 m long and 1/16 m thick, lies on a wet floor. Water diffuses into its lower half, which swells.
+
+    The strip bends away from the floor until only its middle touches it and takes up water, which diffuses on to the
+    ends. When the lower half is evenly wet, the curvature of a strip without weight is that of Timoshenko's two
+    metals, 3 ε/(2 × thickness) for layers of equal stiffness with the difference ε of their strains
+    (`python benchmarks/heat.py bilayer`). The concentration is a share of saturation, 1 at the floor.
+
+    Parameters
+    ----------
+    E, nu, density
+        [Pa], [1], [kg/m³], of both layers.
+    diffusivity : float
+        Of water in the lower layer [m²/s].
+    swelling : float
+        Linear strain of saturated material, 0 to 0.5.
+    gravity : float
+        [m/s²], downwards.
+    """
+    strain = _check.number("swelling", swelling, low=0, high=0.5)
+    floor = Wall("separate", concentration=1.0)
+    scene = Scene((0, 0), (1, 0.5), gravity=(0, -gravity), walls={"y-": floor})
+    paper = materials.NeoHookean(E=E, nu=nu, density=density, solute=Solute(diffusivity, strain))
+    coat = materials.NeoHookean(E=E, nu=nu, density=density)
+    scene.add(shapes.Box((0.125, 0), (0.875, 0.03125)), paper, name="paper")
+    scene.add(shapes.Box((0.125, 0.03125), (0.875, 0.0625)), coat, name="coat")
     return scene

@@ -26,6 +26,7 @@ from mpm.base.streamed import Array
 from mpm.errors import FileFormatError
 from mpm.materials import hardening
 from mpm.materials.pore import Pore
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying
 from mpm.scene import changes
@@ -35,7 +36,7 @@ from mpm.scene.drains import Drain, make_drain
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
-from mpm.scene.walls import HEAT, WATER, Wall
+from mpm.scene.walls import SUPPLIES, WATER, Wall, is_given
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
 from mpm.solver.keeping import Tree
 
@@ -231,12 +232,13 @@ class Writer:
         given = {field.name: getattr(thing, field.name) for field in named}
         if isinstance(thing, Body) and thing.joint is None:
             del given["joint"]
-        if isinstance(thing, materials.Material) and thing.thermal is None:
-            given.pop("thermal", None)
-        if isinstance(thing, materials.Material) and thing.pore is None:
-            given.pop("pore", None)
+        if isinstance(thing, materials.Material):
+            absent = [name for name in ("thermal", "pore", "solute") if getattr(thing, name) is None]
+            given = {name: value for name, value in given.items() if name not in absent}
         if isinstance(thing, (Wall, Collider)):
-            given = {name: value for name, value in given.items() if name not in HEAT or value}
+            given = {
+                name: value for name, value in given.items() if name not in SUPPLIES or is_given(name, value)
+            }
         if isinstance(thing, Wall):
             given = {name: value for name, value in given.items() if name not in WATER or value is not None}
         if isinstance(thing, Collider) and thing.speeds is None:
@@ -252,7 +254,7 @@ class Writer:
         if isinstance(part, (hardening.Hardening, hardening.Strength)):
             kind = _name_of(part, _hardening_kinds(), "hardening", "mpm.materials.hardening")
             return {"hardening": kind, **self.fields(part)}
-        if isinstance(part, (Pore, Thermal)):
+        if isinstance(part, (Pore, Solute, Thermal)):
             return part._described()
         if isinstance(part, joints.Joint):
             return {"joint": _name_of(part, _joint_kinds(), "joint", "mpm.joints"), **self.fields(part)}
@@ -440,7 +442,12 @@ class Reader:
         if issubclass(kind, materials.UserLaw):
             law = given.pop("law", None)  # mpm.io.checkpoint puts it there
             return materials.UserLaw._restored(given, law if isinstance(law, materials.UserLaw) else None)
-        part = {"hardening": self.hardening, "thermal": self.thermal, "pore": self.pore}
+        part = {
+            "hardening": self.hardening,
+            "thermal": self.thermal,
+            "pore": self.pore,
+            "solute": self.solute,
+        }
         material: materials.Material = kind(
             **{name: part.get(name, self.value)(value) for name, value in given.items()}
         )
@@ -451,6 +458,9 @@ class Reader:
 
     def pore(self, tree: object) -> Pore | None:
         return None if tree is None else Pore._restored(tree)
+
+    def solute(self, tree: object) -> Solute | None:
+        return None if tree is None else Solute._restored(tree)
 
     def hardening(self, tree: object) -> Any:
         """A number, what varies, or a kind of hardening."""

@@ -13,6 +13,7 @@ from mpm.base import _check, advice
 from mpm.base._check import FloatArray
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 # Width of the band of a crack in cells. A crack between two nodes strains the particles that reach both of them, in 1,
@@ -59,6 +60,8 @@ class Brittle(_Flowing, _Elastic):
         raises. Tests of `mpm.point`, which have no grid, need a number.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -76,6 +79,7 @@ class Brittle(_Flowing, _Elastic):
     fracture_energy: float
     crack_band: float | None = None
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

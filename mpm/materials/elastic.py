@@ -9,6 +9,7 @@ from mpm.base import _check, advice
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
 from mpm.materials.pore import Pore
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 
@@ -31,6 +32,8 @@ class FixedCorotated(_Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -45,6 +48,7 @@ class FixedCorotated(_Elastic):
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -68,6 +72,8 @@ class Corotated(_Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -82,6 +88,7 @@ class Corotated(_Elastic):
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -101,6 +108,8 @@ class NeoHookean(_Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -114,6 +123,7 @@ class NeoHookean(_Elastic):
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -136,6 +146,8 @@ class SaintVenantKirchhoff(_Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -150,6 +162,7 @@ class SaintVenantKirchhoff(_Elastic):
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -172,6 +185,8 @@ class Hencky(_Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -185,6 +200,7 @@ class Hencky(_Elastic):
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -208,6 +224,8 @@ class MooneyRivlin(Material):
         Initial density [kg/m³], > 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -222,6 +240,7 @@ class MooneyRivlin(Material):
     bulk_modulus: float
     density: float
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -261,6 +280,8 @@ class Fluid(Material):
         Whether stretched fluid has tension, default True. `mpm.sph.Simulation` uses its own option instead.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -276,6 +297,7 @@ class Fluid(Material):
     viscosity: float = 0.0
     tension: bool = True
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -312,6 +334,8 @@ class HerschelBulkley(_Flowing):
         n, from 0.1 to 10, default 1: below 1 the fluid thins with the rate of shear, above 1 it thickens.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -328,6 +352,7 @@ class HerschelBulkley(_Flowing):
     density: float
     exponent: float = 1.0
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -358,6 +383,8 @@ class Viscoelastic(_Flowing, _Elastic):
         η [Pa s], >= 0, default 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -376,6 +403,7 @@ class Viscoelastic(_Flowing, _Elastic):
     tau_2: float = 1.0
     viscosity: float = 0.0
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

@@ -18,7 +18,9 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check, advice, config, fieldtable
 from mpm.base._check import FloatArray
+from mpm.materials.following import Following
 from mpm.materials.pore import Pore
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying, called, is_varying
 
@@ -81,6 +83,9 @@ class Material(_check.Strict):
     pore: Pore | None = None
     """The water in its pores."""
 
+    solute: Solute | None = None
+    """What diffuses in it."""
+
     def __init_subclass__(cls) -> None:
         cls.__setstate__ = _check.restore_fields  # type: ignore[attr-defined]
 
@@ -91,6 +96,13 @@ class Material(_check.Strict):
             raise _check.wrong_type("thermal", self.thermal, "an mpm.Thermal or None")
         if self.pore is not None and not isinstance(self.pore, Pore):
             raise _check.wrong_type("pore", self.pore, "an mpm.Pore or None")
+        if self.solute is not None and not isinstance(self.solute, Solute):
+            raise _check.wrong_type("solute", self.solute, "an mpm.Solute or None")
+        for name in ("thermal", "pore"):
+            if self.solute is not None and getattr(self, name) is not None:
+                raise ValueError(
+                    f"solute = {self.solute!r}: {name} is given, and a simulation conducts one of both; leave one out"
+                )
         for parameter in self._given_parameters():
             name = parameter["name"]
             given, limits = getattr(self, name), _limits(parameter)
@@ -126,26 +138,36 @@ class Material(_check.Strict):
                 )
 
     def _refuse_scale(self) -> None:
-        """An error if something follows the temperature that cannot."""
-        if self.thermal is None or not self.thermal.scale:
+        """An error if something follows the temperature, or the concentration, that cannot."""
+        kind, scaled = self._followed
+        if scaled is None:
             return
+        what = "temperature" if kind == "thermal" else "concentration"
         given = {p["name"]: p for p in self._given_parameters() if p["unit"] != "flag"}
         begins = {field["initial_parameter"] for field in self._row["history"]}
         may = [name for name in given if name not in {"density", *self._uniform, *begins}]
-        for name, _, factors in self.thermal._tables:
+        for name, _, factors in scaled._tables:
             if name not in may:
                 raise ValueError(
-                    f"thermal: scale[{name!r}]: {type(self).__name__} has no number of this name that may vary; those "
-                    f"that may follow the temperature are {', '.join(may)}"
+                    f"{kind}: scale[{name!r}]: {type(self).__name__} has no number of this name that may vary; those "
+                    f"that may follow the {what} are {', '.join(may)}"
                 )
             value = getattr(self, name)
             if isinstance(value, Varying):
                 raise TypeError(
-                    f"thermal: scale[{name!r}]: {name} = {value!r} varies over the particles: must be a number"
+                    f"{kind}: scale[{name!r}]: {name} = {value!r} varies over the particles: must be a number"
                 )
             for k, factor in enumerate(factors):
-                title = f"thermal: scale[{name!r}]: {value:g} times factors[{k}]"
+                title = f"{kind}: scale[{name!r}]: {value:g} times factors[{k}]"
                 _check.number(title, value * factor, **_limits(given[name]))
+
+    @property
+    def _followed(self) -> tuple[str, Following | None]:
+        """The argument that has parameters that follow something, and its name."""
+        for name in ("thermal", "solute"):
+            if (one := getattr(self, name)) is not None and one.scale:
+                return name, one
+        return "", None
 
     def _given_parameters(self) -> list[_core.Parameter]:
         """Those of the law's parameters that are attributes; others follow from attributes (`_parameter`)."""
@@ -171,9 +193,10 @@ class Material(_check.Strict):
 
     @property
     def _varies(self) -> tuple[str, ...]:
-        """Given parameters that vary over the particles, also those that follow the temperature."""
+        """Given parameters that vary over the particles, also those that follow something."""
         names = [parameter["name"] for parameter in self._given_parameters()]
-        scaled = () if self.thermal is None else self.thermal._scaled
+        _, followed = self._followed
+        scaled = () if followed is None else followed._scaled
         return tuple(name for name in names if isinstance(getattr(self, name), Varying) or name in scaled)
 
     @property
@@ -218,9 +241,10 @@ class Material(_check.Strict):
                 )
                 if parameter["name"] == "nu" and callable(given.given):
                     warn_if_incompressible(f"largest nu(x) of {body!r}", float(values["nu"].max()))
-        if self.thermal is not None and self.thermal.scale:
-            self._refuse_unfit_scale()
-            for name, factor in self.thermal._at_beginning.items():
+        kind, scaled = self._followed
+        if scaled is not None:
+            self._refuse_unfit_scale(kind, scaled)
+            for name, factor in scaled._at_beginning.items():
                 values[name] = np.full(
                     len(x), np.dtype(dtype).type(getattr(self, name) * factor), dtype=np.float64
                 )
@@ -238,17 +262,14 @@ class Material(_check.Strict):
             raise ValueError(f"{row} {particle} of {body!r}: {words}")
         return values
 
-    def _refuse_unfit_scale(self) -> None:
-        """A ValueError if the parameters do not go together at a temperature of their tables."""
-        assert self.thermal is not None
-        for T in sorted({T for _, at, _ in self.thermal._tables for T in at}):
-            for liquid in (0.0, 1.0) if self.thermal.melting is not None else (0.0,):
-                factors = self.thermal._factors(T, liquid)
-                values = {name: np.array([getattr(self, name) * factor]) for name, factor in factors.items()}
-                if any(isinstance(getattr(self, name), Varying) for name in self._varies):
-                    continue
-                if broken := self._unfit(values, 1):
-                    raise ValueError(f"thermal: scale at {T:g} K: {broken[1]}")
+    def _refuse_unfit_scale(self, kind: str, scaled: Following) -> None:
+        """A ValueError if the parameters do not go together in a state of their tables."""
+        for state, factors in scaled._states:
+            values = {name: np.array([getattr(self, name) * factor]) for name, factor in factors.items()}
+            if any(isinstance(getattr(self, name), Varying) for name in self._varies):
+                continue
+            if broken := self._unfit(values, 1):
+                raise ValueError(f"{kind}: scale at {state}: {broken[1]}")
 
     def _unfit(self, values: Mapping[str, FloatArray], n: int) -> tuple[int, str] | None:
         """The first of n particles whose parameters do not go together, and why. The core has the conditions."""
@@ -279,7 +300,7 @@ class Material(_check.Strict):
         if point is not None and point.shape[1] not in (2, 3):
             raise ValueError(f"x has shape {point.shape[1:]}: must be (2,) or (3,)")
         for name in self._varies:
-            if not isinstance(getattr(self, name), Varying):  # follows the temperature
+            if not isinstance(getattr(self, name), Varying):  # follows a temperature or concentration
                 continue
             given = getattr(self, name).given
             if callable(given):
@@ -628,6 +649,7 @@ def _ndim(value: Any) -> int:
 def field_values(material: Material) -> str:
     """The parameters as source text: ``E=1e+06, nu=0.3, density=1000``."""
     names = [f.name for f in fields(cast(Any, material)) if not f.name.startswith("_")]
-    named = [name for name in names if name not in ("thermal", "pore") or getattr(material, name) is not None]
+    own = ("thermal", "pore", "solute")
+    named = [name for name in names if name not in own or getattr(material, name) is not None]
     values = {name: getattr(material, name) for name in named}
     return ", ".join(f"{name}={f'{v:g}' if type(v) is float else v}" for name, v in values.items())

@@ -14,6 +14,7 @@ from mpm.base import _check, advice
 from mpm.materials.hardening import Hardening
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 from mpm.materials.varying import Varying, is_varying
 
@@ -53,6 +54,8 @@ class VonMises(_Flowing, _Elastic):
         η [Pa s], >= 0, default 0: flow does not depend on its rate.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -71,6 +74,7 @@ class VonMises(_Flowing, _Elastic):
     kinematic_hardening: float = 0.0
     viscosity: float = 0.0
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         given = self.hardening

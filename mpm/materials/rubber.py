@@ -9,6 +9,7 @@ import numpy as np
 
 from mpm.base import _check
 from mpm.materials.laws import Material, _Elastic
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 
@@ -37,6 +38,8 @@ class Ogden(Material):
         Their exponents, from −50 to 50, default 2; μₚ αₚ >= 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -55,6 +58,7 @@ class Ogden(Material):
     mu_3: float = 0.0
     alpha_3: float = 2.0
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -101,6 +105,8 @@ class FibreReinforced(_Elastic):
         Direction of the fibres at rest, of any length except 0; default (1, 0, 0).
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -117,6 +123,7 @@ class FibreReinforced(_Elastic):
     k_2: float = 0.0
     direction: tuple[float, float, float] = (1.0, 0.0, 0.0)
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

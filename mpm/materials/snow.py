@@ -12,6 +12,7 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.materials.inelastic import _Plastic, plastic
 from mpm.materials.laws import Material
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 SNOW_PRESETS: dict[str, dict[str, float]] = {
@@ -59,6 +60,8 @@ class Snow(_Plastic):
         paper; strongly compacted snow then stiffens until the time step is very small.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     See Also
     --------
@@ -81,6 +84,7 @@ class Snow(_Plastic):
     hardening: float = 10.0
     Jp_limits: tuple[float, float] | None = (0.6, 20.0)
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

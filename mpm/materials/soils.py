@@ -13,6 +13,7 @@ from mpm.materials.hardening import Strength
 from mpm.materials.inelastic import _Flowing, _Plastic
 from mpm.materials.laws import Material, _Elastic
 from mpm.materials.pore import Pore
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 CONES = ("compression", "extension", "plane-strain")
@@ -100,6 +101,8 @@ class Sand(_Plastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -116,6 +119,7 @@ class Sand(_Plastic):
     cohesion: float = 0.0
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -153,6 +157,8 @@ class NACC(_Flowing, _Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -171,6 +177,7 @@ class NACC(_Flowing, _Elastic):
     consolidation: float = -0.01
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
 
 @_check.strict_options
@@ -220,6 +227,8 @@ class DruckerPrager(_Hardening):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -240,6 +249,7 @@ class DruckerPrager(_Hardening):
     hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.cone, str) and self.cone == "plane-strain":
@@ -303,6 +313,8 @@ class MohrCoulomb(_Hardening):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -321,6 +333,7 @@ class MohrCoulomb(_Hardening):
     hardening: Strength | None = None
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -371,6 +384,8 @@ class CamClay(_Flowing):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -390,6 +405,7 @@ class CamClay(_Flowing):
     attraction: float = 1000.0
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
@@ -430,6 +446,8 @@ class MuI(_Flowing, _Elastic):
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
         Water in its pores; default None. The law computes effective stresses, and `density` contains the water.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     References
     ----------
@@ -450,6 +468,7 @@ class MuI(_Flowing, _Elastic):
     grain_density: float = 2500.0
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
-from typing import Any, TypeAlias, cast
-
-import numpy as np
+from typing import Any
 
 from mpm.base import _check
+from mpm.materials.following import Following, Scale, Variable, keep, tables
 
 __all__ = ["Melting", "Thermal"]
-
-Scale: TypeAlias = tuple[str, tuple[float, ...], tuple[float, ...]]
-MOST_SCALES, MOST_KNOTS = 8, 32  # of mpm/kernels/heat.h
-
-
-def _set(thing: Melting | Thermal, **checked: Any) -> None:
-    """Give a frozen object the checked values of its fields."""
-    for name, value in checked.items():
-        object.__setattr__(thing, name, value)
 
 
 def _positive(name: str, value: object, unit: str) -> float:
@@ -70,7 +59,7 @@ class Melting:
     density: float | None = None
 
     def __post_init__(self) -> None:
-        _set(
+        keep(
             self,
             temperature=_check.temperature(self.temperature),
             latent_heat=_positive("latent_heat", self.latent_heat, "J/kg"),
@@ -80,65 +69,9 @@ class Melting:
         )
 
 
-def _scales(given: object, melting: Melting | None) -> tuple[Scale, ...]:
-    """The checked tables of a `Thermal`."""
-    if isinstance(given, Mapping):
-        rows = [(name, *_pair(f"scale[{name!r}]", table)) for name, table in given.items()]
-    elif isinstance(given, (list, tuple)) and all(_is_row(row) for row in given):  # as it is kept
-        rows = [(name, at, factor) for name, at, factor in given]
-    else:
-        wanted = "a mapping of parameters of the law to (temperatures, factors)"
-        raise _check.wrong_type("scale", given, wanted)
-    names = [name for name, *_ in rows]
-    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
-        raise ValueError(f"scale has {twice[0]!r} twice: must have a parameter once")
-    if len(rows) > MOST_SCALES:
-        raise ValueError(f"scale has {len(rows)} parameters: must have at most {MOST_SCALES}")
-    return tuple(_scale(name, at, factor, melting) for name, at, factor in rows)
-
-
-def _is_row(row: object) -> bool:
-    return isinstance(row, (list, tuple)) and len(row) == 3 and isinstance(row[0], str)
-
-
-def _pair(title: str, table: object) -> tuple[Any, Any]:
-    pairs = isinstance(table, (Sequence, np.ndarray)) and not isinstance(table, str)
-    if pairs and len(cast("Sequence[Any]", table)) == 2:
-        return tuple(cast("Sequence[Any]", table))
-    raise _check.wrong_type(title, table, "(temperatures, factors), such as ([300, 800], [1, 0.4])")
-
-
-def _scale(name: object, temperatures: Any, factors: Any, melting: Melting | None) -> Scale:
-    title = f"scale[{name!r}]"
-    if not isinstance(name, str):
-        raise _check.wrong_type("scale", name, "names of parameters of the law")
-    at = _check.array(f"{title}: temperatures", temperatures, (None,))
-    factor = _check.array(f"{title}: factors", factors, (None,))
-    if not 2 <= len(at) <= MOST_KNOTS or len(factor) != len(at):
-        raise ValueError(
-            f"{title} has {len(at)} temperatures and {len(factor)} factors: must have as many of each, 2 to "
-            f"{MOST_KNOTS}"
-        )
-    for k, (before, value) in enumerate(pairwise(at), 1):
-        jump = melting is not None and value == before == melting.temperature
-        if not value > before and not jump:
-            raise ValueError(
-                f"{title}: temperatures[{k}] = {value:g}: must be > {before:g}; only the temperature of melting may "
-                "occur twice, where the factor goes from that of the solid to that of the liquid"
-            )
-    for k, value in enumerate(factor):
-        _check.number(f"{title}: factors[{k}]", float(value), low=0)
-    checked = tuple(_check.temperature(float(T), f"{title}: temperatures[{k}]") for k, T in enumerate(at))
-    if sum(value == other for value, other in pairwise(checked)) > 1:
-        raise ValueError(
-            f"{title}: temperatures = {list(checked)}: the temperature of melting may occur twice"
-        )
-    return name, checked, tuple(float(value) for value in factor)
-
-
 @_check.strict_options
 @dataclass(frozen=True, slots=True)
-class Thermal:
+class Thermal(Following):
     """The thermal part of a material: ``mpm.materials.VonMises(..., thermal=mpm.Thermal(45, 480))``.
 
     Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Particles carry their
@@ -211,7 +144,7 @@ class Thermal:
     scale: Mapping[str, Any] | tuple[Scale, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        _set(
+        keep(
             self,
             conductivity=_conductivity(self.conductivity),
             specific_heat=_capacity(self.specific_heat),
@@ -232,35 +165,21 @@ class Thermal:
                 f"melting: density = {self.melting.density:g}: the material begins as liquid, at temperature = "
                 f"{self.temperature:g} K, so its own density is that of the liquid; leave density out"
             )
-        _set(self, scale=_scales(self.scale, self.melting))
-
-    @property
-    def _tables(self) -> tuple[Scale, ...]:
-        """What `scale` is kept as."""
-        return cast("tuple[Scale, ...]", self.scale)
-
-    @property
-    def _scaled(self) -> tuple[str, ...]:
-        """Parameters that follow the temperature."""
-        return tuple(name for name, *_ in self._tables)
-
-    def _factors(self, temperature: float, liquid: float) -> dict[str, float]:
-        """The factors of all parameters at a temperature [K] and a liquid share."""
-        found: dict[str, float] = {}
-        for name, at, factor in self._tables:
-            value = factor[0]
-            for (low, high), (a, b) in zip(pairwise(at), pairwise(factor), strict=True):
-                share = (temperature - low) / (high - low) if high > low else liquid
-                if share > 0:
-                    value = (1 - min(share, 1)) * a + min(share, 1) * b
-            found[name] = value
-        return found
+        melts = None if self.melting is None else self.melting.temperature
+        variable = Variable("temperatures", _check.temperature, "([300, 800], [1, 0.4])", melts)
+        keep(self, scale=tables(self.scale, variable))
 
     @property
     def _at_beginning(self) -> dict[str, float]:
         """The factors of new particles."""
         melted = self.melting is not None and self.temperature > self.melting.temperature
         return self._factors(self.temperature, float(melted))
+
+    @property
+    def _states(self) -> list[tuple[str, dict[str, float]]]:
+        liquids = (0.0, 1.0) if self.melting is not None else (0.0,)
+        knots = sorted({T for _, at, _ in self._tables for T in at})
+        return [(f"{T:g} K", self._factors(T, liquid)) for T in knots for liquid in liquids]
 
     @property
     def _of_liquid(self) -> tuple[float, float, float, float]:

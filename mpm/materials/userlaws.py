@@ -16,6 +16,7 @@ from mpm import _core
 from mpm.base import _check, fieldtable
 from mpm.materials.inelastic import _Flowing
 from mpm.materials.laws import Material, registry
+from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
 __all__ = ["HistoryField", "UserLaw"]
@@ -228,6 +229,8 @@ class UserLaw(_Flowing):
         `mpm.testing.check_law` finds kinks. Default False.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
+    solute : mpm.Solute, optional
+        What diffuses in it; default None: nothing does.
 
     Raises
     ------
@@ -262,6 +265,7 @@ class UserLaw(_Flowing):
     reference: str = ""
     kinked: bool = False
     thermal: Thermal | None = field(default=None, repr=False)
+    solute: Solute | None = field(default=None, repr=False)
     _dimensions: tuple[int, ...] = field(default=(), init=False, repr=False)
     _handle: Any = field(default=None, init=False, repr=False)
     _pointers: tuple[Any, ...] = field(default=(), init=False, repr=False)
@@ -398,7 +402,7 @@ class UserLaw(_Flowing):
 
     def _key(self) -> tuple[Any, ...]:
         numbers = tuple(self.constants.items()), self.density, self.moduli, self.J_range, self.kinked
-        return (self.name, *self._pointers, *numbers, self.history, self.reference, self.thermal)
+        return (self.name, *self._pointers, *numbers, self.history, self.reference, self.thermal, self.solute)
 
     def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, UserLaw) else NotImplemented
@@ -431,6 +435,7 @@ class UserLaw(_Flowing):
             "reference": self.reference,
             "kinked": self.kinked,
             **({"thermal": self.thermal._described()} if self.thermal else {}),
+            **({"solute": self.solute._described()} if self.solute else {}),
         }
 
     @classmethod
@@ -451,6 +456,7 @@ class UserLaw(_Flowing):
             reference=tree["reference"],
             kinked=tree.get("kinked", False),
             thermal=Thermal._restored(tree["thermal"]) if "thermal" in tree else None,
+            solute=Solute._restored(tree["solute"]) if "solute" in tree else None,
         )
 
 

@@ -11,7 +11,7 @@ from mpm.base import _check
 from mpm.base.options import Row
 from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
-from mpm.scene import heat, pores
+from mpm.scene import heat, pores, solutes
 from mpm.scene.scene import Scene
 
 HOST = "cpu"
@@ -116,6 +116,7 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
         ("contacts between bodies", scene._touches),
         ("thermal", heat.conducts(scene)),
         ("pore", pores.saturated(scene)),
+        ("solute", solutes.dissolves(scene)),
         ("body_force", scene.body_force is not None),
         ("loads and held regions", scene.loads),
     ):

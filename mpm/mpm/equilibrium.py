@@ -88,6 +88,11 @@ def bring_to_rest(sim: SolverBase, dtype: str, increments: int, tolerance: float
                 f"material = {material!r} expands with its temperature, which equilibrate does not know; let the "
                 "bodies come to rest in a run"
             )
+        if material.solute is not None and material.solute._swells:
+            raise ValueError(
+                f"material = {material!r} swells with its concentration, which equilibrate does not know; let the "
+                "bodies come to rest in a run"
+            )
         if material.pore is not None:
             raise ValueError(
                 f"material = {material!r} has pore water, which equilibrate does not know; begin with lithostatic, or "

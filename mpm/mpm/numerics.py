@@ -16,7 +16,7 @@ from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option
 from mpm.materials.laws import Material
 from mpm.materials.pore import SURFACES
 from mpm.mpm import citations, devices
-from mpm.scene import heat, pores, walls
+from mpm.scene import heat, pores, solutes, walls
 from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
@@ -223,7 +223,7 @@ class Numerics(Leaving):
     conduction: str = option(
         "explicit",
         CORE.choice("conduction"),
-        meaning="of heat: in sub-steps, or by one solve",
+        meaning="of heat or a solute: in sub-steps, or by one solve",
         left_out="explicit",
         deformable=True,
     )
@@ -263,6 +263,7 @@ class Numerics(Leaving):
         walls.refuse_periodic_fates(scene.walls, chosen.on_leave)
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
+        chosen._refuse_solute(scene)
         chosen._refuse_pore(scene)
         chosen._refuse_heat(scene)
         chosen.refuse_dashpots(scene)
@@ -346,10 +347,10 @@ class Numerics(Leaving):
         heat.refuse_heaters(scene)
         heat.refuse_few_cells(scene, self.cells)
         if not heat.conducts(scene):
-            if self.conduction != "explicit":
+            if self.conduction != "explicit" and not solutes.dissolves(scene):
                 raise ValueError(
-                    f"conduction = {self.conduction!r}: no body conducts heat: not used; give their materials "
-                    "thermal=mpm.Thermal(...), or leave it out"
+                    f"conduction = {self.conduction!r}: no body conducts heat or a solute: not used; give their "
+                    "materials thermal=mpm.Thermal(...) or solute=mpm.Solute(...), or leave it out"
                 )
             return
         for name, material in heat.named(scene):
@@ -360,6 +361,15 @@ class Numerics(Leaving):
             raise ValueError(
                 "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "
                 "or leave thermal= out"
+            )
+
+    def _refuse_solute(self, scene: Scene) -> None:
+        solutes.refuse_suppliers(scene)
+        solutes.refuse_beside(scene)
+        if solutes.dissolves(scene) and self.kernel == "linear":
+            raise ValueError(
+                "kernel = 'linear': its gradient jumps, so that diffusion is of no order; use 'quadratic' or 'cubic', "
+                "or leave solute= out"
             )
 
     def _refuse_pore(self, scene: Scene) -> None:
@@ -494,8 +504,9 @@ def new_core(
         "c_keep": 1 - chosen.c_damping,
         "load": load,
         "contact": scene._touches,
-        "heat": heat.conducts(scene) or pores.saturated(scene),
+        "heat": heat.conducts(scene) or pores.saturated(scene) or solutes.dissolves(scene),
         "pore": pores.saturated(scene),
+        "solute": solutes.dissolves(scene),
     }
     if chosen.integrator == "explicit" and not has_fluid(scene._filling):
         arguments["density_correction"] = DENSITY_CORRECTION  # of fluids that are added later
@@ -507,7 +518,7 @@ def new_core(
     if scene._touches:
         _set_contacts(core, scene)
     for face, wall in enumerate(scene.walls.values()):
-        if found := walls.heat_of(wall):
+        if found := walls.heat_of(wall) or walls.solute_of(wall):
             core.set_heat_wall(face, *found)
     for face, (name, wall) in enumerate(scene.walls.items()):
         if found := pores.wall_pressure(scene, name, wall):
@@ -520,15 +531,21 @@ def add_material(core: _core.Simulation, material: Material, layer: int, chosen:
     index = core.add_material(*resolved(chosen, material)._core_arguments, material._one_density)
     if layer:
         core.set_layer(index, layer)
+    _, followed = material._followed
+    names = [p["name"] for p in material._row["parameters"] if p["name"] != "density"]
+    scales = tuple(
+        (names.index(name), at, tuple(getattr(material, name) * one for one in factor))
+        for name, at, factor in (followed._tables if followed is not None else ())
+    )
     if (thermal := material.thermal) is not None:
         numbers = thermal.conductivity, thermal.specific_heat, thermal.temperature, material._least_density()
-        names = [p["name"] for p in material._row["parameters"] if p["name"] != "density"]
-        scales = tuple(
-            (names.index(name), at, tuple(getattr(material, name) * one for one in factor))
-            for name, at, factor in thermal._tables
-        )
         liquid = (*thermal._of_liquid, heat.liquid_stretch(material, len(chosen.cells)))
         core.set_thermal(index, *numbers, thermal.expansion, thermal.taylor_quinney, liquid, scales)
+    if (solute := material.solute) is not None:
+        at, stretches = solute._stretches
+        swelling = 0.0 if isinstance(solute.swelling, tuple) else solute.swelling
+        stretch = ((0, at, stretches),) if at else ()
+        core.set_solute(index, solute.diffusivity, solute.concentration, swelling, stretch, scales)
     if (pore := material.pore) is not None:
         water = pore.mobility, pore.storage, pore.biot, material._least_density(), pore.fluid_density
         core.set_pore(index, *water, pore.pressure, SURFACES.index(pore.surface))

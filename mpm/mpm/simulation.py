@@ -28,7 +28,7 @@ from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, wa
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
-from mpm.scene import heat, pores, walls
+from mpm.scene import conduction, pores, walls
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
     Prepared,
@@ -40,7 +40,7 @@ from mpm.scene.colliders import (
     warn_of_thin_or_missing,
 )
 from mpm.scene.contacts import refuse_bars
-from mpm.scene.loads import HeatSource, Load, Traction, mechanical
+from mpm.scene.loads import Load, Traction, mechanical
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.scene.waves import collider_speeds, refuse_other_waves
 from mpm.shapes import Points, Shape
@@ -217,7 +217,8 @@ class Simulation(Populated, Solver, kind="simulation"):
 
         `Rigid` bodies meet colliders with their own surface.
     conduction : {"explicit", "implicit"}
-        How heat is conducted, where bodies have ``thermal=`` (`mpm.Thermal`).
+        How heat or a solute is conducted, where bodies have ``thermal=`` (`mpm.Thermal`) or ``solute=``
+        (`mpm.Solute`, with D in the place of α).
 
         - ``"explicit"``: in sub-steps of at most dx²/(5 α) with the diffusivity α. They limit dt to 200 dx²/α.
         - ``"implicit"``: by one step of backward Euler, solved by conjugate gradients, where more than one sub-step
@@ -467,11 +468,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             self._refuse_with_team(sampled.body.material)
         material = sampled.body.material
         devices.refuse_material(self._numerics, self._materials, material)
-        heat.refuse_thermal(sampled.body.material, sampled.body.name, heat.conducts(self._scene))
-        heat.refuse_unheated(sampled.body.material, sampled.body.name, self._numerics.dissipation)
-        heat.refuse_melting(sampled.body.material, sampled.body.name, self._numerics.conduction)
-        pores.refuse_material(sampled.body.material, sampled.body.name, self._scene)
-        pores.refuse_head(sampled.body.material, sampled.body.name, self._scene)
+        chosen = self._numerics
+        conduction.refuse_body(sampled.body, self._scene, chosen.dissipation, chosen.conduction)
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
         else:
@@ -692,17 +690,12 @@ class Simulation(Populated, Solver, kind="simulation"):
         self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
-        heat.refuse_heaters(scene)
-        pores.refuse_walls(scene)
+        conduction.refuse_boundaries(scene)
         bodies.refuse_useless_restitution(scene, self._materials)
 
     def _admit_load(self, load: Load) -> None:
         body = next(body for body in self._scene.bodies if body.name == load.body)
-        if isinstance(load, HeatSource) and body.material.thermal is None:
-            raise ValueError(
-                f"body of {load.name!r} = {load.body!r}: does not conduct heat; give its material "
-                "thermal=mpm.Thermal(...)"
-            )
+        conduction.refuse_source(load, body.material)
         if isinstance(load, Traction) and isinstance(body.shape, Points):
             raise ValueError(
                 f"body of {load.name!r} = {load.body!r}: Points have no surface; scene.add_force pushes it"

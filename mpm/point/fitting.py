@@ -212,7 +212,7 @@ def _known(material: Material) -> list[str]:
     known = []
     for field in fields(cast(Any, material)):
         value = getattr(material, field.name)
-        if is_dataclass(value) and field.name != "thermal":
+        if is_dataclass(value) and field.name not in ("thermal", "solute"):
             inner = fields(value)
             known += [f"{field.name}.{one.name}" for one in inner if _is_number(getattr(value, one.name))]
         elif _is_number(value) and field.init and field.name not in ("density", *flags):

@@ -24,9 +24,12 @@ from mpm.scene.walls import (
     Wall,
     checked_heat,
     checked_restitution,
+    checked_solute,
     checked_speeds,
     heat_of,
     shown_heat,
+    shown_solute,
+    solute_of,
 )
 from mpm.shapes import Shape
 from mpm.shapes.distances import describe
@@ -54,6 +57,9 @@ class Collider:
     flux: float = 0.0
     transfer: tuple[float, float] | None = None
     speeds: tuple[float, float] | None = None
+    concentration: float | None = None
+    solute_flux: float = 0.0
+    solute_transfer: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -63,7 +69,7 @@ class Collider:
         motion = f", {self.motion!r}" if self.motion is not None else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         speeds = f", speeds={self.speeds!r}" if self.speeds else ""
-        heat = "".join(f", {part}" for part in shown_heat(self))
+        heat = "".join(f", {part}" for part in (*shown_heat(self), *shown_solute(self)))
         return f"{self.name}: {self.shape!r}, {self.contact}{friction}{restitution}{speeds}{heat}{motion}"
 
 
@@ -78,6 +84,9 @@ def make_collider(
     temperature: object = None,
     flux: object = 0.0,
     transfer: object = None,
+    concentration: object = None,
+    solute_flux: object = 0.0,
+    solute_transfer: object = None,
     speeds: object = None,
     dimension: int,
     taken: set[str],
@@ -97,9 +106,10 @@ def make_collider(
     if motion is not None and motion.dimension != dimension:
         raise ValueError(f"motion is {motion.dimension}-D: must be {dimension}-D like the scene")
     title = _check.title("name", _check.unique_name("collider", name, taken))  # of columns of the history
-    heat = checked_heat(temperature, flux, transfer)
+    supplies = checked_heat(temperature, flux, transfer)
+    supplies |= checked_solute(concentration, solute_flux, solute_transfer)
     waves = checked_speeds(speeds, rule, "collider")
-    return Collider(shape, rule, coefficient, motion, title, rebound, **heat, speeds=waves)
+    return Collider(shape, rule, coefficient, motion, title, rebound, **supplies, speeds=waves)
 
 
 class Collides:
@@ -132,6 +142,9 @@ class Collides:
         temperature: float | None = None,
         flux: float = 0.0,
         transfer: Sequence[float] | None = None,
+        concentration: float | None = None,
+        solute_flux: float = 0.0,
+        solute_transfer: Sequence[float] | None = None,
         motion: _motion.Motion | None = None,
         name: str | None = None,
     ) -> Collider:
@@ -201,6 +214,9 @@ class Collides:
         transfer : (float, float), optional
             Heat transfer coefficient h [W/(m² K)], > 0, and temperature of the collider T_c [K], > 0: a flux of
             h (T_c − T) into the material, on the same part. At most one of the three may be given.
+        concentration, solute_flux, solute_transfer : float, float and (float, float), optional
+            The same of a solute (`mpm.Solute`) [mol/m³], [mol/(m² s)], [m/s] and [mol/m³]; default: the collider is
+            tight.
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional
@@ -240,6 +256,9 @@ class Collides:
             temperature=temperature,
             flux=flux,
             transfer=transfer,
+            concentration=concentration,
+            solute_flux=solute_flux,
+            solute_transfer=solute_transfer,
             motion=motion,
             name=name,
             dimension=self.dimension,
@@ -343,8 +362,9 @@ def place(
     placed = []
     for index, one in enumerate(prepared, first):
         core.add_collider(*_arguments(one, one.motion if held is None else one.held(held)))
-        if (heat := heat_of(one.collider)) and isinstance(core, _core.Simulation):
-            core.set_heat_collider(index, *heat)
+        supply = heat_of(one.collider) or solute_of(one.collider)
+        if supply and isinstance(core, _core.Simulation):
+            core.set_heat_collider(index, *supply)
         placed.append(Placed(core, index, one))
     return placed
 
@@ -545,5 +565,6 @@ def _digest(prepared: Prepared) -> bytes:
     digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
     digest.update(repr(prepared.speeds).encode() if any(prepared.speeds) else b"")
     digest.update(repr(shown_heat(collider)).encode() if heat_of(collider) else b"")
+    digest.update(repr(shown_solute(collider)).encode() if solute_of(collider) else b"")
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

@@ -8,7 +8,7 @@ from mpm import _core
 from mpm.materials.laws import Material
 from mpm.scene.loads import HeatSource
 from mpm.scene.scene import Scene
-from mpm.scene.walls import heat_of, shown_heat
+from mpm.scene.walls import heat_of, shown_heat, shown_solute, solute_of
 
 __all__ = [
     "conducts",
@@ -101,12 +101,13 @@ def refuse_heaters(scene: Scene) -> None:
 
 
 def refuse_few_cells(scene: Scene, cells: tuple[int, ...]) -> None:
-    """Raise ValueError for temperatures and fluxes of walls across which the domain has too few cells."""
+    """Raise ValueError for what walls supply, heat or a solute, if the domain has too few cells across them."""
     for face, wall in scene.walls.items():
         count = cells["xyz".index(face[0])]
-        if heat_of(wall) and count < _core.FEWEST_PERIODIC_CELLS:
+        given = ", ".join((*shown_heat(wall), *shown_solute(wall)))
+        if (heat_of(wall) or solute_of(wall)) and count < _core.FEWEST_PERIODIC_CELLS:
             raise ValueError(
-                f"walls[{face!r}]: {', '.join(shown_heat(wall))}: there are {count} cells along {face[0]}; must be >= "
+                f"walls[{face!r}]: {given}: there are {count} cells along {face[0]}; must be >= "
                 f"{_core.FEWEST_PERIODIC_CELLS}"
             )
 
@@ -120,7 +121,7 @@ def refuse_heat(scene: Scene, method: str) -> None:
                 "mpm.Simulation, or leave thermal= out"
             )
     for load in scene.loads:
-        if isinstance(load, HeatSource):
+        if type(load) is HeatSource:
             raise ValueError(f"{load!r}: {method} does not conduct heat; use mpm.Simulation, or leave it out")
     for name, given in heaters(scene):
         raise ValueError(

@@ -17,6 +17,7 @@ from mpm.scene.loads import (
     Load,
     OfPlace,
     OfTime,
+    SoluteSource,
     Traction,
     Where,
     make_force,
@@ -70,7 +71,8 @@ class Loaded:
     def _refuse_on_rigid(self, load: HeatSource | Traction | Hold) -> None:
         body = next(body for body in self._bodies if body.name == load.body)
         if body.material._row["rigid"] and isinstance(load, HeatSource):
-            raise ValueError(f"body of {load.name!r} = {load.body!r}: is rigid and has no temperature")
+            has = "holds no solute" if isinstance(load, SoluteSource) else "has no temperature"
+            raise ValueError(f"body of {load.name!r} = {load.body!r}: is rigid and {has}")
         if body.material._row["rigid"]:
             raise ValueError(
                 f"body of {load.name!r} = {load.body!r}: is rigid and moves as a whole; scene.add_force pushes it, a "
@@ -221,6 +223,58 @@ class Loaded:
         source0: heat source 2e+06 W/m³ in body0
         """
         load = make_heat_source(body=body, where=where, source=source, name=name, **self._about_loads())
+        self._refuse_on_rigid(load)
+        self._loads.append(load)
+        return load
+
+    @_check.options
+    def add_solute_source(
+        self,
+        body: Body | str,
+        where: Where = None,
+        *,
+        source: float | OfPlace,
+        name: str | None = None,
+    ) -> HeatSource:
+        """Let a solute come up in a body, or take it out, as `add_heat_source` does with heat.
+
+        A particle gets q V Δt, with its present volume V, in every step; ``history["source_solute"]`` [mol] has it.
+        `mpm.Simulation` takes it where the material of the body has ``solute=`` (`mpm.Solute`); the other methods
+        refuse it.
+
+        Parameters
+        ----------
+        body : Body or str
+            A body of the scene, or its name. Not a rigid one.
+        where : one of `mpm.shapes`, or callable, optional
+            The region: a shape, or a function of positions (n, d) that returns truth values (n,). Default: all of the
+            body.
+        source : float or callable
+            q [mol/(m³ s)], < 0 where it vanishes; or a function f(t) of the time [s], or f(x, t) of positions (k, d)
+            that returns (k,).
+        name : str, optional
+            Unique among loads and colliders; default ``source0``, ``source1``, …
+
+        Returns
+        -------
+        SoluteSource
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument is of the wrong type, shape or range, or the scene belongs to a simulation; the scene stays as
+            before. A simulation raises if no particle is in the region, or if the body holds no solute.
+
+        Examples
+        --------
+        >>> scene = mpm.Scene(lower=(0, 0), upper=(2, 1))
+        >>> gel = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000, solute=mpm.Solute(1e-6))
+        >>> slab = scene.add(mpm.shapes.Box((0, 0.4), (2, 0.6)), gel)
+        >>> scene.add_solute_source(slab, source=20)
+        source0: solute source 20 mol/(m³ s) in body0
+        """
+        about = self._about_loads()
+        load = make_heat_source(SoluteSource, body=body, where=where, source=source, name=name, **about)
         self._refuse_on_rigid(load)
         self._loads.append(load)
         return load

@@ -12,6 +12,7 @@ import math
 import numbers
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -262,11 +263,30 @@ class HeatSource:
         return f"{self.name}: heat source {shown} in {_place(self.where)}{self.body}"
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class SoluteSource(HeatSource):
+    """A solute that comes up in a region of a body. Made by `Scene.add_solute_source`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the source itself.
+    where : Shape, callable or None
+        The region, as in `inside`; None: the whole body.
+    source : float or callable
+        Amount per time and present volume [mol/(m³ s)]; or f(t) or f(x, t), with the values of `at`.
+    """
+
+    def __repr__(self) -> str:
+        shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} mol/(m³ s)"
+        return f"{self.name}: solute source {shown} in {_place(self.where)}{self.body}"
+
+
 Load: TypeAlias = Force | HeatSource | Hold | Traction
 
 
 def mechanical(loads: Sequence[Load]) -> tuple[Load, ...]:
-    """Those that exert forces: all but heat sources. The core has books for them, in this order."""
+    """Those that exert forces: all but sources. The core has books for them, in this order."""
     return tuple(load for load in loads if not isinstance(load, HeatSource))
 
 
@@ -463,6 +483,7 @@ def make_traction(
 
 
 def make_heat_source(
+    kind: type[HeatSource] = HeatSource,
     *,
     body: object,
     where: object,
@@ -472,7 +493,7 @@ def make_heat_source(
     bodies: Collection[str],
     taken: Collection[str],
 ) -> HeatSource:
-    """Check the arguments of `Scene.add_heat_source`; as `make_force`."""
+    """Check the arguments of `Scene.add_heat_source` or `add_solute_source`; as `make_force`."""
     target = _body(body, bodies)
     region = checked_where(where, dimension)
     if callable(source):
@@ -480,8 +501,8 @@ def make_heat_source(
             raise TypeError(f"source = {_check.shown(source)}: must be a function f(t) or f(x, t)")
         given: Any = source
     else:
-        given = _check.number("source", source, unit="W/m³")
-    return HeatSource(target, region, given, _title("source", name, taken))
+        given = _check.number("source", source, unit="W/m³" if kind is HeatSource else "mol/(m³ s)")
+    return kind(target, region, given, _title("source", name, taken))
 
 
 def checked_where(where: object, dimension: int) -> Any:
@@ -531,7 +552,8 @@ def _speeds(name: str, given: object, dimension: int) -> Speeds:
 
 
 KINDS: dict[str, Callable[..., Load]] = {
-    "Force": make_force, "HeatSource": make_heat_source, "Hold": make_hold, "Traction": make_traction
+    "Force": make_force, "HeatSource": make_heat_source, "Hold": make_hold,
+    "SoluteSource": partial(make_heat_source, SoluteSource), "Traction": make_traction
 }  # fmt: skip
 """The checks of each kind, by the name of its class."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from mpm import _core
 from mpm.base import _check, advice
+from mpm.materials.solute import checked_concentration
 
 ROWS = {row["name"]: row for row in _core.contacts()}
 CONTACTS = tuple(name for name, row in ROWS.items() if row["wall"])
@@ -69,6 +70,14 @@ class Wall:
         pressure on the face is ρ_w g (head − z), to second order in dx. Default None: the face lets no water pass.
     pore_pressure : float, optional, keyword
         In place of `head`, the pore pressure on a face that gravity, if there is any, is normal to [Pa]; 0 drains.
+    concentration : float, optional, keyword
+        Concentration of the face [mol/m³], −1e12 to 1e12, if something diffuses in bodies (`mpm.Solute`), as a
+        `temperature`. Default None: the face is tight.
+    solute_flux : float, optional, keyword
+        Flux of the solute through the face into the material [mol/(m² s)], as a `flux`; default 0.
+    solute_transfer : (float, float), optional, keyword
+        Transfer coefficient h [m/s], > 0, and concentration c_∞ of the surroundings [mol/m³]: a flux of h (c_∞ − c)
+        into the material, as a `transfer`.
 
     Raises
     ------
@@ -76,7 +85,8 @@ class Wall:
         Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
         ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
         speeds with one other than ``"absorbing"``; a temperature that is not positive; more than one of
-        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``;
+        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``,
+        and the same of `concentration`, `solute_flux` and `solute_transfer`;
         a `head` beside a `pore_pressure`, or one of them with ``"periodic"``.
 
     References
@@ -93,6 +103,9 @@ class Wall:
     transfer: tuple[float, float] | None = None
     head: float | None = None
     pore_pressure: float | None = None
+    concentration: float | None = None
+    solute_flux: float = 0.0
+    solute_transfer: tuple[float, float] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -109,6 +122,9 @@ class Wall:
         transfer: Sequence[float] | None = None,
         head: float | None = None,
         pore_pressure: float | None = None,
+        concentration: float | None = None,
+        solute_flux: float = 0.0,
+        solute_transfer: Sequence[float] | None = None,
     ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
@@ -118,16 +134,17 @@ class Wall:
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
         object.__setattr__(self, "speeds", checked_speeds(speeds, contact, "wall"))
-        heat = checked_heat(temperature, flux, transfer)
-        _refuse_heat(heat, contact)
-        for name, value in (heat | _checked_water(head, pore_pressure, contact)).items():
+        found = checked_heat(temperature, flux, transfer)
+        found |= checked_solute(concentration, solute_flux, solute_transfer)
+        _refuse_supplies(found, contact)
+        for name, value in (found | _checked_water(head, pore_pressure, contact)).items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         friction = f", friction={self.friction:g}" if self.friction else ""
         restitution = f", restitution={self.restitution:g}" if self.restitution else ""
         speeds = f", speeds={self.speeds!r}" if self.speeds else ""
-        heat = "".join(f", {part}" for part in shown_heat(self))
+        heat = "".join(f", {part}" for part in (*shown_heat(self), *shown_solute(self)))
         given = ((name, getattr(self, name)) for name in WATER)
         water = "".join(f", {name}={value!r}" for name, value in given if value is not None)
         return f"Wall({self.contact!r}{friction}{restitution}{speeds}{heat}{water})"
@@ -167,34 +184,43 @@ def checked_speeds(given: object, contact: str, what: str) -> tuple[float, float
     return pressure, shear
 
 
-class Heated(Protocol):
-    """A wall or collider that may give heat to the material."""
-
-    @property
-    def temperature(self) -> float | None: ...
-    @property
-    def flux(self) -> float: ...
-    @property
-    def transfer(self) -> tuple[float, float] | None: ...
+HEAT = ("temperature", "flux", "transfer")  # what a surface may have, of heat and of a solute
+SOLUTE = ("concentration", "solute_flux", "solute_transfer")
+SUPPLIES = (*HEAT, *SOLUTE)
+Supply: TypeAlias = tuple[str, float, float]
+"""One of `HEAT`, which the core has for both, its value, and the coefficient of a transfer."""
 
 
-HEAT = ("temperature", "flux", "transfer")  # what a surface may have
+def is_given(name: str, value: object) -> bool:
+    """Whether a surface has one of `SUPPLIES`; a flux of 0 is none."""
+    return value is not None and not (name in (HEAT[1], SOLUTE[1]) and value == 0)
 
 
-def heat_of(surface: Heated) -> tuple[str, float, float] | None:
-    """Which of `HEAT` a surface has, its value [K, W/m², K] and the coefficient of a transfer [W/(m² K)]."""
-    if surface.temperature is not None:
-        return "temperature", surface.temperature, 0.0
-    if surface.flux:
-        return "flux", surface.flux, 0.0
-    if surface.transfer is not None:
-        return "transfer", surface.transfer[1], surface.transfer[0]
+def _supply_of(surface: object, names: tuple[str, ...]) -> Supply | None:
+    for kind, name in zip(HEAT, names, strict=True):
+        if is_given(name, value := getattr(surface, name)):
+            return (kind, value[1], value[0]) if kind == "transfer" else (kind, value, 0.0)
     return None
 
 
-def shown_heat(surface: Heated) -> tuple[str, ...]:
+def heat_of(surface: object) -> Supply | None:
+    """The heat of a wall or collider: its value [K, W/m², K] and the coefficient of a transfer [W/(m² K)]."""
+    return _supply_of(surface, HEAT)
+
+
+def solute_of(surface: object) -> Supply | None:
+    """The solute of a wall or collider: its value [mol/m³, mol/(m² s), mol/m³] and a coefficient [m/s]."""
+    return _supply_of(surface, SOLUTE)
+
+
+def shown_heat(surface: object) -> tuple[str, ...]:
     """What it has, as in its `repr`."""
-    return tuple(f"{name}={value!r}" for name in HEAT if (value := getattr(surface, name)))
+    return tuple(f"{name}={value!r}" for name in HEAT if is_given(name, value := getattr(surface, name)))
+
+
+def shown_solute(surface: object) -> tuple[str, ...]:
+    """The same of a solute."""
+    return tuple(f"{name}={value!r}" for name in SOLUTE if is_given(name, value := getattr(surface, name)))
 
 
 def checked_heat(temperature: object, flux: object, transfer: object) -> dict[str, Any]:
@@ -202,36 +228,60 @@ def checked_heat(temperature: object, flux: object, transfer: object) -> dict[st
     found = {
         "temperature": None if temperature is None else _check.temperature(temperature),
         "flux": _check.number("flux", flux),
-        "transfer": None if transfer is None else _checked_transfer(transfer),
+        "transfer": None
+        if transfer is None
+        else _checked_transfer("transfer", transfer, "W/(m² K)", _check.temperature),
     }
-    given = [name for name, value in found.items() if value]
+    return _refuse_several(found)
+
+
+def checked_solute(concentration: object, flux: object, transfer: object) -> dict[str, Any]:
+    """The same of a solute."""
+    found = {
+        "concentration": None if concentration is None else checked_concentration(concentration),
+        "solute_flux": _check.number("solute_flux", flux),
+        "solute_transfer": None
+        if transfer is None
+        else _checked_transfer("solute_transfer", transfer, "m/s", checked_concentration),
+    }
+    return _refuse_several(found)
+
+
+def _refuse_several(found: dict[str, Any]) -> dict[str, Any]:
+    given = [name for name, value in found.items() if is_given(name, value)]
     if len(given) > 1:
         *others, last = given
+        first, second, third = found
         raise ValueError(
-            f"{last} = {_check.shown(found[last])}: a surface has one of temperature, flux and transfer, and has "
+            f"{last} = {_check.shown(found[last])}: a surface has one of {first}, {second} and {third}, and has "
             f"{' and '.join(f'{name} = {_check.shown(found[name])}' for name in others)}"
         )
     return found
 
 
-def _checked_transfer(given: object) -> tuple[float, float]:
-    coefficient, ambient = _check.array("transfer", given, (2,)).tolist()
+def _checked_transfer(
+    name: str, given: object, unit: str, check: Callable[[float, str], float]
+) -> tuple[float, float]:
+    coefficient, ambient = _check.array(name, given, (2,)).tolist()
     if not 0 < coefficient <= FASTEST:
         raise ValueError(
-            f"transfer = ({coefficient:g}, {ambient:g}): the coefficient must be > 0 and <= {FASTEST:g} [W/(m² K)]"
+            f"{name} = ({coefficient:g}, {ambient:g}): the coefficient must be > 0 and <= {FASTEST:g} [{unit}]"
         )
-    return coefficient, _check.temperature(ambient, "transfer[1]")
+    return coefficient, check(ambient, f"{name}[1]")
 
 
-def _refuse_heat(heat: Mapping[str, Any], contact: str) -> None:
-    """Raise ValueError for heat from a wall with a contact."""
-    name, value = next(((name, value) for name, value in heat.items() if value), ("", None))
-    if name and contact == "periodic":
-        raise ValueError(f"{name} = {_check.shown(value)}: nothing ends at a {contact!r} wall; leave it out")
-    if name in ("flux", "transfer") and contact == "mirror":
-        raise ValueError(
-            f"{name} = {_check.shown(value)}: no heat comes in through a {contact!r} wall; leave it out"
-        )
+def _refuse_supplies(found: Mapping[str, Any], contact: str) -> None:
+    """Raise ValueError for heat or a solute from a wall with a contact."""
+    for name, value in ((name, value) for name, value in found.items() if is_given(name, value)):
+        if contact == "periodic":
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: nothing ends at a {contact!r} wall; leave it out"
+            )
+        if name not in (HEAT[0], SOLUTE[0]) and contact == "mirror":
+            what = "heat" if name in HEAT else "solute"
+            raise ValueError(
+                f"{name} = {_check.shown(value)}: no {what} comes in through a {contact!r} wall; leave it out"
+            )
 
 
 def checked_restitution(restitution: object, contact: str, what: str) -> float:

@@ -44,7 +44,7 @@ LIMITS = {  # what a limit of the time step means, where its name does not say i
     "isolated": ", the stiffness of a particle that is alone in its cells",
     "wave": ", the speed of sound",
     "motion": ", how far a step moves or strains the material",
-    "conduction": ", a thousand sub-steps of heat",
+    "conduction": ", a thousand sub-steps of conduction",
 }
 
 

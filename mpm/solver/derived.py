@@ -22,6 +22,7 @@ NAMES = {
     "density": ("density", "kg/m³"),
     "law_density": ("density of the law", "kg/m³"),
     "heat": ("heat", "J"),
+    "solute": ("solute", "mol"),
     "plastic_volume_strain": ("plastic volume strain", "1"),
 }
 
@@ -50,7 +51,7 @@ _FLOWED = {
 } - {"von_mises"}
 
 # Quantities that need only fields; the others need the laws.
-_FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}}
+_FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}, "solute": {"concentration", "volume"}}
 
 
 class Fields(Protocol):
@@ -79,11 +80,11 @@ def volume_ratio(particles: Fields) -> FloatArray:
 
 
 def thermal_ratio(particles: Fields) -> FloatArray | float:
-    """The volume ratio of the thermal stretch (n,), which J and F do without."""
-    if "thermal_stretch" not in particles.fields:
-        return 1.0
-    stretch = np.asarray(particles["thermal_stretch"], dtype=np.float64)
-    return np.asarray(stretch ** particles["v"].shape[1])
+    """The volume ratio of the stretch by heat or a solute (n,), which J and F do without."""
+    for name in {"thermal_stretch", "swelling_stretch"}.intersection(particles.fields):
+        stretch = np.asarray(particles[name], dtype=np.float64)
+        return np.asarray(stretch ** particles["v"].shape[1])
+    return 1.0
 
 
 def history(material: Material, particles: Fields, rows: npt.NDArray[Any]) -> FloatArray | None:
@@ -137,11 +138,12 @@ def computable(fields: Sequence[str]) -> tuple[str, ...]:
 
 def of_fields(fields: Sequence[str]) -> tuple[str, ...]:
     """Those of `NAMES` that have a meaning for particles with these fields and laws."""
-    without = {
-        name
-        for name, there in (("heat", keeps_heat(fields)), ("plastic_volume_strain", "Jp" in fields))
-        if not there
+    having = {
+        "heat": keeps_heat(fields),
+        "plastic_volume_strain": "Jp" in fields,
+        "solute": "concentration" in fields,
     }
+    without = {name for name, there in having.items() if not there}
     return tuple(name for name in NAMES if name not in without)
 
 
@@ -191,6 +193,8 @@ def compute(name: str, particles: Fields, materials: Sequence[Material]) -> Floa
         )
     if name == "heat":
         return heat(particles, materials)
+    if name == "solute":
+        return np.asarray(np.asarray(particles["volume"], dtype=np.float64) * particles["concentration"])
     if name == "plastic_volume_strain":
         return plastic_volume_strain(particles, materials)
     state = cauchy(particles, materials)

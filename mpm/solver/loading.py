@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.sampling.surfaces import pairs_within, sample_surface
-from mpm.scene.loads import Force, HeatSource, Hold, Load, Traction, inside, mechanical
+from mpm.scene.loads import Force, HeatSource, Hold, Load, SoluteSource, Traction, inside, mechanical
 from mpm.scene.scene import Scene
 from mpm.shapes import Shape
 from mpm.solver.core import Core
@@ -296,7 +296,7 @@ class ActingFaces:
 
 
 class ActingSource:
-    """A heat source in rows."""
+    """A source of heat or of a solute in rows."""
 
     def __init__(self, load: HeatSource, attached: Attached, ids: Array) -> None:
         at, there = rows_with(ids, attached["ids"])
@@ -464,6 +464,7 @@ FORCING = 7  # what `Loading.acting` gives at most
 ARRAYS: dict[type[Any], list[dict[str, tuple[str, int]]]] = {
     Force: [{}],
     HeatSource: [{"ids": ("int64", 1)}],
+    SoluteSource: [{"ids": ("int64", 1)}],
     Hold: [{"ids": ("int64", 1)}],
     Traction: [
         {"faces": ("int64", 2), "area": ("float64", 2)},

@@ -37,6 +37,10 @@ UNITS = {
     "wall_water": "m³",
     "surface_water": "m³",
     "pore_water": "m³",
+    "wall_solute": "mol",
+    "collider_solute": "mol",
+    "source_solute": "mol",
+    "solute": "mol",
     "friction_work": "J",
     "impact_work": "J",
     "joint_work": "J",
@@ -141,7 +145,8 @@ class Recorded(dict[str, FloatArray]):
 
 PER_DEPTH = {
     "N": "N/m",
-    "kg": "kg/m", "m³": "m²", "J": "J/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s", "N s": "N s/m", "N m s": "N s"
+    "kg": "kg/m", "m³": "m²", "J": "J/m", "mol": "mol/m", "kg m/s": "kg/s", "kg m²/s": "kg m/s",
+    "N s": "N s/m", "N m s": "N s"
 }  # fmt: skip
 
 
@@ -223,6 +228,8 @@ class History(Mapping[str, FloatArray]):
     Where bodies have pore water (`mpm.Pore`) there are ``pore_water``, and ``wall_water`` and ``surface_water`` [m³],
     which have come in through walls and free surfaces since the entry before and add up to its growth as long as no
     particle comes or goes.
+    Where something diffuses in bodies (`mpm.Solute`) there are ``solute``, Σ V⁰ c, and ``wall_solute``,
+    ``collider_solute`` and ``source_solute`` [mol], which add up to its growth likewise.
     Where bodies touch (`mpm.Contact`) there are ``friction_work`` and ``adhesion_work`` [J], which their contacts have
     taken since the entry before, and ``impulse:A|B`` (records, d) [N s] of body A on body B; those of a pair cancel in
     the momentum.

@@ -29,6 +29,7 @@ from mpm.scene.colliders import Placed, Prepared, count_inside, place, prepare, 
 from mpm.scene.contacts import refuse_touching
 from mpm.scene.heat import refuse_heat
 from mpm.scene.pores import refuse_pore
+from mpm.scene.solutes import refuse_solute
 from mpm.shapes import Points, Shape
 from mpm.solver import totals
 from mpm.solver.keeping import Format, T, arrays_of, hand_over, held, layout_of_rows
@@ -192,6 +193,7 @@ class Simulation(Populated, Solver, kind="sph"):
         refuse_touching(scene, "mpm.sph", "its fluid is one")
         refuse_heat(scene, "mpm.sph")
         refuse_pore(scene, "mpm.sph")
+        refuse_solute(scene, "mpm.sph")
         self._fluid = numerics.fluid_of(list(scene._filling))
         numerics.refuse_unused(self._fluid, arguments)
         refuse_emitters_outside(scene, self._numerics.spacing)
@@ -225,6 +227,7 @@ class Simulation(Populated, Solver, kind="sph"):
         numerics.refuse_contacts(scene, self._numerics.tension)
         refuse_heat(scene, "mpm.sph")
         refuse_pore(scene, "mpm.sph")
+        refuse_solute(scene, "mpm.sph")
 
     def _meet(self, trial: Placed) -> None:
         x = np.asarray(self.particles._copy("x"), dtype=np.float64)

@@ -138,12 +138,12 @@ def factor_of_safety(
                 f"{type(material).__name__} has hardening={_check.shown(material.hardening)}: the factor would not "
                 "reduce the strength of its table; must be None, with the peak or the residual strength"
             )
-        scaled = material.thermal._scaled if material.thermal is not None else ()
-        for name in scaled:
+        kind, followed = material._followed
+        for name in followed._scaled if followed is not None else ():
             if name in (*STRENGTHS, *ANGLES):
                 raise ValueError(
-                    f"{type(material).__name__}: thermal: scale[{name!r}]: the factor would not reduce a strength that "
-                    "follows the temperature; leave it out"
+                    f"{type(material).__name__}: {kind}: scale[{name!r}]: the factor would not reduce a strength that "
+                    f"follows the {'temperature' if kind == 'thermal' else 'concentration'}; leave it out"
                 )
     length = (
         _duration(sim)

@@ -32,6 +32,10 @@
  * changes, so does F. In 2-D, s acts in the plane. The volume is V = J s^d V0. Parameters of a law that follow the
  * temperature vary over the particles, and each has a column.
  *
+ * A solute is conducted in the same way: T is its concentration per rest volume, which may have any sign, the rest
+ * volume V0 is in the place of m c, and the diffusivity in that of k. Swelling is the stretch 1 + a (T - T0), or one
+ * from a table. Pore water is a third (pore.h).
+ *
  * D. Sulsky, Z. Chen, H. L. Schreyer, Comput. Methods Appl. Mech. Eng. 118 (1994) 179: sums over particles as
  * integrals; Y. R. Fei et al., ACM Trans. Graph. 40(4) (2021) 109: the transfer.
  */
@@ -58,6 +62,12 @@ static const mpm_thermal *thermal_of(const mpm_heat_arguments *heat, const mpm_g
 static bool takes_part(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group)
 {
     return thermal_of(heat, group)->specific_heat > 0 && !mpm_material_law(&sweep->materials[group->material])->rigid;
+}
+
+/* Of what is stored by volume: how much per rest volume and "temperature"; 1/M of pore water [1/Pa]. */
+static double storage_of(const mpm_thermal *thermal)
+{
+    return thermal->specific_heat * thermal->density;
 }
 
 static real *kept_of(const mpm_heat_arguments *heat, ptrdiff_t t, int which)
@@ -105,6 +115,10 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
         k = wide_fma(p->liquid, wide_set((real)(thermal->liquid_conductivity - thermal->conductivity)), k);
     }
     p->capacity = wide_select(alive, p->mass * p->c, zero);
+    if (thermal->per_volume) {
+        const wide volume = wide_load(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
+        p->capacity = wide_select(alive, volume * wide_set((real)storage_of(thermal)), zero);
+    }
     p->conductance = wide_load(kept_of(heat, t, KEPT_VOLUME)) * k;
     p->weight = p->conductance;
     if (heat->solve_dt > 0) {
@@ -112,11 +126,8 @@ static void conductor_load(struct conductor *p, const mpm_sweep *sweep, const mp
         p->weight = wide_min(p->weight, p->capacity * wide_set((real)most));
     }
     p->T = wide_select(alive, wide_load(tile_scalar(particles, heat->temperature, t)), zero);
-    if (thermal->biot > 0) {
-        const wide volume = wide_load(tile_scalar(particles, MPM_COLUMN_VOLUME, t));
-        p->capacity = wide_select(alive, volume * pore_storage(thermal), zero);
+    if (thermal->biot > 0)
         p->T = wide_select(alive, p->T - pore_hydrostatic(sweep, heat, group, p->x), zero);
-    }
 }
 
 static int lanes_left(const mpm_group *group, ptrdiff_t t)
@@ -208,10 +219,14 @@ static void take_in(const mpm_sweep *sweep, const mpm_heat_arguments *heat, cons
     wide given = thermal->heating > 0 ? take_dissipated(sweep, heat, group, t) : wide_set(0);
     if (heat->source)
         given += take_from_sources(sweep, heat, t, result);
-    wide gained = given / wide_select(alive, p.mass, wide_set(1));
+    const wide taker = thermal->per_volume ? p.capacity : p.mass;
+    wide gained = given / wide_select(alive, taker, wide_set(1));
     if (work)
         gained += wide_select(alive, take_friction(sweep, p.x, work), wide_set(0));
-    wide T = p.T + gained / p.c, liquid = p.liquid;
+    wide rise = gained, liquid = p.liquid;
+    if (!thermal->per_volume)
+        rise = gained / p.c;
+    wide T = p.T + rise;
     if (thermal->latent_heat > 0) {
         melt(thermal, &p, gained, &T, &liquid);
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, wide_set(0)));
@@ -254,10 +269,12 @@ static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const 
         take_in(sweep, heat, group, t, work, result);
 }
 
-static int count_bad(wide T)
+/* Of the lanes with a mass, those out of range. */
+static int count_bad(const mpm_thermal *thermal, mask alive, wide T)
 {
-    const unsigned good = mask_bits(wide_less(wide_set(0), T)) & mask_bits(wide_less(T, wide_set(HOTTEST)));
-    return WIDTH - __builtin_popcount(good);
+    const real least = (real)(thermal->least > -(double)HOTTEST ? thermal->least : -(double)HOTTEST);
+    const unsigned good = mask_bits(wide_less(wide_set(least), T)) & mask_bits(wide_less(T, wide_set(HOTTEST)));
+    return __builtin_popcount(mask_bits(alive) & ~good);
 }
 
 /* ---- particles to nodes ----------------------------------------------------------------------------------------- */
@@ -364,7 +381,7 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
     const mpm_thermal *thermal = thermal_of(heat, group);
     const int degree = sweep->scheme.degree;
     const double h = sweep->dx;
-    const wide zero = wide_set(0), one = wide_set(1);
+    const wide zero = wide_set(0);
     const wide share = wide_set((real)(5 * heat->dt / (h * h)));
     const wide affine = wide_set((real)(1 / (h * mpm_scheme_second_moment(degree))));
     struct stencil *s = &work->stencil;
@@ -381,12 +398,9 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
     }
     real *temperature = tile_scalar(sweep->particles, heat->temperature, t);
-    if (thermal->biot > 0) {
+    if (thermal->biot > 0)
         T = wide_load(temperature) + gained;
-        result->out_of_range += pore_count_bad(wide_select(alive, T, one));
-    } else {
-        result->out_of_range += count_bad(wide_select(alive, T, one));
-    }
+    result->out_of_range += count_bad(thermal, alive, T);
     wide_store(temperature, wide_select(alive, T, zero));
     UNROLL for (int a = 0; a < DIM; a++) {
         const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
@@ -452,7 +466,7 @@ static void take_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, c
         begin(sweep, heat, group, t, rubs ? work : NULL, result);
         const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
         const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
-        result->out_of_range += count_bad(wide_select(alive, T, wide_set(1)));
+        result->out_of_range += count_bad(thermal_of(heat, group), alive, T);
     }
 }
 
@@ -462,34 +476,6 @@ static void restore_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat
     (void)work, (void)result;
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
         for_each_kept(sweep, heat, t, restore);
-}
-
-/* Gives the elastic part of the deformation the thermal stretch of the temperatures. */
-static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
-{
-    const mpm_thermal *thermal = thermal_of(heat, group);
-    real *stretch = tile_scalar(sweep->particles, heat->stretch, t);
-    const wide one = wide_set(1), T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
-    const wide warmer = T - wide_set((real)thermal->temperature);
-    const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
-    const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
-    wide s = wide_fma(wide_set((real)thermal->expansion), warmer, one);
-    if (thermal->latent_heat > 0)
-        s *= wide_fma(wide_set((real)(thermal->liquid_stretch - 1)), liquid, one);
-    s = wide_select(alive, s, one);
-    const wide ratio = wide_load(stretch) / s;
-    const bool keeps_J = law_keeps_J(sweep->materials[group->material].law);
-    wide_store(stretch, s);
-    if (keeps_J) {
-        real *J = tile_vector(sweep->particles, MPM_COLUMN_C + DIM, t);
-        wide_store(J, wide_load(J) * (DIM == 2 ? ratio * ratio : ratio * ratio * ratio));
-        return;
-    }
-    UNROLL for (int a = 0; a < DIM; a++)
-        UNROLL for (int b = 0; b < DIM; b++) {
-            real *F = tile_vector(sweep->particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH;
-            wide_store(F, wide_load(F) * ratio);
-        }
 }
 
 static wide value_of(const mpm_scale *scale, wide T, wide liquid)
@@ -510,6 +496,37 @@ static wide value_of(const mpm_scale *scale, wide T, wide liquid)
     return value;
 }
 
+/* Gives the elastic part of the deformation the thermal stretch of the temperatures. */
+static void expand(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
+{
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    real *stretch = tile_scalar(sweep->particles, heat->stretch, t);
+    const wide one = wide_set(1), T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
+    const wide warmer = T - wide_set((real)thermal->temperature);
+    const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
+    wide s = wide_fma(wide_set((real)thermal->expansion), warmer, one);
+    if (thermal->swelling.knots)
+        s = value_of(&thermal->swelling, T, wide_set(0));
+    if (thermal->latent_heat > 0) {
+        const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+        s *= wide_fma(wide_set((real)(thermal->liquid_stretch - 1)), liquid, one);
+    }
+    s = wide_select(alive, s, one);
+    const wide ratio = wide_load(stretch) / s;
+    const bool keeps_J = law_keeps_J(sweep->materials[group->material].law);
+    wide_store(stretch, s);
+    if (keeps_J) {
+        real *J = tile_vector(sweep->particles, MPM_COLUMN_C + DIM, t);
+        wide_store(J, wide_load(J) * (DIM == 2 ? ratio * ratio : ratio * ratio * ratio));
+        return;
+    }
+    UNROLL for (int a = 0; a < DIM; a++)
+        UNROLL for (int b = 0; b < DIM; b++) {
+            real *F = tile_vector(sweep->particles, MPM_COLUMN_C + DIM + a, t) + b * WIDTH;
+            wide_store(F, wide_load(F) * ratio);
+        }
+}
+
 /* Gives parameters that follow the temperature their values. Padding keeps its own, NaN. */
 static void rescale(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t)
 {
@@ -517,7 +534,8 @@ static void rescale(const mpm_sweep *sweep, const mpm_heat_arguments *heat, cons
     const mpm_thermal *thermal = thermal_of(heat, group);
     const int first = mpm_law_history(mpm_material_law(material), DIM);
     const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
-    const wide liquid = wide_load(tile_scalar(sweep->particles, heat->liquid, t));
+    const wide liquid =
+        heat->liquid >= 0 ? wide_load(tile_scalar(sweep->particles, heat->liquid, t)) : wide_set(0);
     const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
     for (int i = 0; i < thermal->scales; i++)
         for (int v = 0; v < material->varying; v++)
@@ -542,12 +560,12 @@ static void follow_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat,
 
 /* ---- pore water -------------------------------------------------------------------------------------------------- */
 
-/* The volume of the water that has come since the beginning, sum V0 p/M + a (V - V0). */
-static void sum_water(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+/* Of what is stored by volume; the volume of the water that has come since the beginning, sum V0 p/M + a (V - V0). */
+static void sum_by_volume(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                       mpm_measure *result)
 {
     const mpm_thermal *thermal = thermal_of(heat, group);
-    const double storage = thermal->specific_heat * thermal->density;
+    const double storage = storage_of(thermal);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         const wide mass = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t));
         const wide rest = wide_load(tile_scalar(sweep->particles, MPM_COLUMN_VOLUME, t));
@@ -598,8 +616,8 @@ static void sum_of_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat,
     (void)work;
     const mpm_thermal *thermal = thermal_of(heat, group);
     const double c = thermal->specific_heat;
-    if (thermal->biot > 0) {
-        sum_water(sweep, heat, group, result);
+    if (thermal->per_volume) {
+        sum_by_volume(sweep, heat, group, result);
         return;
     }
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {

@@ -31,13 +31,28 @@ typedef struct mpm_thermal {
     double liquid_stretch; /* of what has melted, without stress; 1 where the density stays */
     int scales;
     mpm_scale scale[MPM_MOST_SCALES];
-    double biot; /* > 0: the temperature is the pressure of pore water (pore.h); c times the density is its storage */
+    bool per_volume; /* what is conducted is no heat, but the pressure of pore water, or a concentration: the rest
+                      * volume stores it, with c times the density per volume, in the place of the mass */
+    double least;    /* "temperatures" of particles are greater */
+    double biot;     /* > 0: the pressure of pore water (pore.h) */
+    mpm_scale swelling; /* of a solute, in the place of an expansion: the stretch; no knots: none */
 } mpm_thermal;
+
+/** How a material holds a solute. */
+typedef struct mpm_solute {
+    double diffusivity;   /* D [m2/s] */
+    double concentration; /* of new particles, per rest volume [mol/m3] */
+    double swelling;      /* linear, per concentration above that [m3/mol] */
+    mpm_scale stretch;    /* in its place, the stretch without stress at concentrations; no knots: none */
+    int scales;           /* parameters that follow the concentration */
+    mpm_scale scale[MPM_MOST_SCALES];
+} mpm_solute;
 
 /** Does the body change its size with its temperature? */
 static inline bool mpm_thermal_stretches(const mpm_thermal *thermal)
 {
-    return thermal->expansion > 0 || (thermal->latent_heat > 0 && thermal->liquid_stretch != 1);
+    return thermal->expansion > 0 || thermal->swelling.knots ||
+           (thermal->latent_heat > 0 && thermal->liquid_stretch != 1);
 }
 
 /** What a sweep does. */
@@ -50,7 +65,7 @@ typedef enum mpm_heat_sweep {
     MPM_HEAT_ON,      /* the same, and to the grid for the next sub-step */
     MPM_HEAT_RESTORE, /* what was kept */
     MPM_HEAT_FOLLOW,  /* gives F the thermal stretch of the temperatures, and parameters their values */
-    MPM_HEAT_SUM,     /* measures sum m c T, of pore water its volume */
+    MPM_HEAT_SUM,     /* measures sum m c T, of pore water its volume, of a solute its amount */
     MPM_HEAT_PUSH,    /* after P2G: the force of the pore pressure, to the grid */
     MPM_HEAT_SWEEPS
 } mpm_heat_sweep;

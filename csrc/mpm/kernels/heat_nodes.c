@@ -368,13 +368,18 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
  * distance [cells]. */
 #define COLLIDER_REACH 1.5
 
-/* Adds what a collider does to a node, {T or 0, sum h A, sum (h T + q) A}. */
+/* Of the last real of MPM_GRID_HEAT_COLLIDERS, which is 0 where a node is free: it has the temperature of the first. */
+enum { HELD = MPM_PORE_DRAINED };
+
+/* Adds what a collider does to a node, {T, sum h A, sum (h T + q) A, held}. */
 static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_reading *at, const real area[DIM], double dx,
                           real *node)
 {
     if (surface->kind == MPM_HEAT_TEMPERATURE) {
-        if (at->phi <= 0 && !(node[0] > 0))
+        if (at->phi <= 0 && !(node[3] > 0)) {
             node[0] = (real)surface->value;
+            node[3] = HELD;
+        }
         return;
     }
     double facing = 0;
@@ -538,7 +543,7 @@ static double hold_nodes(real *temperature, const real *heat, real *colliders, b
 {
     double sum = 0;
     for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
-        if (!((colliders[n] > 0 || colliders[n + 3] > 0) && heat[n + 3] > 0))
+        if (!(colliders[n + 3] > 0 && heat[n + 3] > 0))
             continue;
         if (!flowed && colliders[n + 3] >= MPM_PORE_SEEPAGE)
             colliders[n + 3] = temperature[n] > colliders[n] ? MPM_PORE_SEEPAGE : SEALED;
@@ -595,7 +600,7 @@ static void leave_out(real *direction, real *solve)
 
 static bool is_held(const real *collider)
 {
-    return collider && collider[0] > 0;
+    return collider && collider[3] > 0;
 }
 
 /* The equations of a block away from images. */

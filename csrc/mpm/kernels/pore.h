@@ -16,14 +16,6 @@
 #pragma once
 #include "mpm/kernels/any_scheme.h"
 
-#define PORE_MOST ((real)(REAL_IS_FLOAT ? 1e38 : 1e300)) /* [Pa]: beyond it, pressures overflow */
-
-/* 1/M [1/Pa] */
-INLINE wide pore_storage(const mpm_thermal *thermal)
-{
-    return wide_set((real)(thermal->specific_heat * thermal->density));
-}
-
 /* rho g . x, with the places of a tile in cells from the first node of its block. */
 INLINE wide pore_hydrostatic(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                              const wide x[DIM])
@@ -56,10 +48,4 @@ INLINE wide pore_gained(const mpm_sweep *sweep, const mpm_heat_arguments *heat, 
     if (DIM == 2)
         return matrix_trace(G) + matrix_det(G);
     return matrix_trace(G) + (matrix_trace(matrix_cofactor(G)) + matrix_det(G));
-}
-
-INLINE int pore_count_bad(wide p)
-{
-    const wide most = wide_set(PORE_MOST);
-    return WIDTH - __builtin_popcount(mask_bits(wide_less(-most, p)) & mask_bits(wide_less(p, most)));
 }
