@@ -180,6 +180,7 @@ def wet(walls=None, dim=2, solute=None, **options):
     body = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=100, solute=solute)
     block = scene.add(Box((0.3,) * dim, (0.6,) * dim).translate((0.0, -0.28, 0.0)[:dim]), body)
     scene.add_solute_source(block, source=30.0, name="feed")
+    scene.add_collider(Ball((0.75, 0.1, 0.45)[:dim], 0.1), solute_transfer=(2.0, 30.0))
     return mpm.Simulation(scene, dx=1 / 16, dt=1e-3 if dim == 2 else 5e-4, **options)
 
 
@@ -193,7 +194,7 @@ def test_the_same_bits_for_threads_splits_files_and_copies(tmp_path, dim):
     whole = wet(dim=dim)
     whole.step(40)
     given = whole.history
-    assert given["wall_solute"].sum() > 0 and given["source_solute"].sum() > 0
+    assert all(given[f"{kind}_solute"].sum() > 0 for kind in ("wall", "collider", "source"))
     sums = given["wall_solute"].sum() + given["collider_solute"].sum() + given["source_solute"].sum()
     assert given["solute"][-1] - given["solute"][0] == pytest.approx(sums, rel=1e-12)
     E, c = np.asarray(whole.particles.E), concentration(whole)
@@ -216,6 +217,7 @@ def test_a_solute_without_swelling_leaves_the_motion_alone():
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81), walls={"y-": mpm.Wall("separate", friction=0.3)})
     body = mpm.materials.NeoHookean(E=1e4, nu=0.3, density=100)
     scene.add(Box((0.3, 0.3), (0.6, 0.6)).translate((0.0, -0.28)), body)
+    scene.add_collider(Ball((0.75, 0.1), 0.1))
     plain = mpm.Simulation(scene, dx=1 / 16, dt=1e-3)
     for sim in (wet_one, plain):
         sim.step(30)
