@@ -29,6 +29,7 @@ __all__ = [
     "HeatSource",
     "Hold",
     "Load",
+    "SoluteSource",
     "Traction",
     "function_of",
     "inside",
