@@ -13,6 +13,7 @@
 #include "base/reduction.h"
 #include "mpm/kernels/kernels.h"
 #include "mpm/memory/binning.h"
+#include "mpm/memory/migration.h"
 #include "mpm/memory/partition.h"
 
 /** What a pass does to every block of nodes, and then, if it joins, to those that wait for others. */
@@ -66,8 +67,8 @@ struct mpm_backend {
 
     void (*pass)(mpm_backend *backend, const mpm_pass *pass);
 
-    /** mpm_binning_run; loop and pool are left to the back end. */
-    mpm_status (*bin)(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
+    /** mpm_binning_run, or, with a team, mpm_migration_run; loop and pool are left to the back end. */
+    mpm_status (*bin)(mpm_backend *backend, mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid);
 
     /** mpm_reduction_accumulate, of parts in memory of the device. Nothing is rounded: others may add their share. */

@@ -191,14 +191,15 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
                                           : of->grid->images.block_count);
 }
 
-static mpm_status bin(mpm_backend *backend, const mpm_binning *request, const mpm_arrivals *arrivals,
+static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *request, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid)
 {
     const struct cpu *cpu = (struct cpu *)backend;
     mpm_binning binning = *request;
     binning.pool = cpu->pool;
     binning.loop = cpu->loop;
-    return mpm_binning_run(&binning, arrivals, particles, grid);
+    return team ? mpm_migration_run(team, &binning, arrivals, particles, grid)
+                : mpm_binning_run(&binning, arrivals, particles, grid);
 }
 
 static void reduce(mpm_backend *backend, const mpm_reduction *reduction, mpm_accumulator *accumulators)

@@ -578,11 +578,11 @@ static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particle
     return engine->failure;
 }
 
-static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
+static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid)
 {
     struct gpu *gpu = (struct gpu *)backend;
-    const bool moves_alone = !binning->placement_count && !arrivals->count && !binning->drop_massless;
+    const bool moves_alone = !team && !binning->placement_count && !arrivals->count && !binning->drop_massless;
     mpm_status status = status_of(backend);
     if (!status && gpu->resident && moves_alone) {
         status = sort(gpu, binning, particles, grid);
@@ -593,7 +593,7 @@ static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, const mp
         return status;
     mpm_binning tables = *binning;
     tables.fields = 0;
-    return gpu->cpu->bin(gpu->cpu, &tables, arrivals, particles, grid);
+    return gpu->cpu->bin(gpu->cpu, team, &tables, arrivals, particles, grid);
 }
 
 /* The device has added up what its CTAs have reported: one part. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "mpm/memory/block_map.h"
+
 static size_t block_bytes(const mpm_simulation *simulation)
 {
     return MPM_BLOCK_NODES * 4 * simulation->settings.real_size;
@@ -12,6 +14,78 @@ static size_t block_bytes(const mpm_simulation *simulation)
 static bool has_copies(const mpm_grid *grid, int field)
 {
     return grid->copies[field] && (int)mpm_grid_rows[field].copies == field;
+}
+
+/* Where a block is in a grid; -1: nowhere. `from` begins with 0 and grows, as later calls have later blocks. */
+static ptrdiff_t find_older(const mpm_grid *grid, const mpm_node_block *block, size_t *from)
+{
+    for (; *from < grid->block_count; ++*from) {
+        const mpm_node_block *older = &grid->blocks[*from];
+        const int order = mpm_block_map_compare_blocks(older->block, block->block);
+        if (order > 0 || (!order && older->layer >= block->layer))
+            return order || older->layer > block->layer ? -1 : (ptrdiff_t)*from;
+    }
+    return -1;
+}
+
+/* The process that has the velocities of the nodes of each new block; -1: nobody. */
+static void find_holders(const mpm_simulation *simulation, const mpm_grid *grid, int32_t *holder)
+{
+    const mpm_partition *old = &simulation->reports.halo.partition;
+    size_t from = 0;
+    for (size_t b = 0; b < grid->block_count; b++) {
+        const ptrdiff_t o = old->processes ? find_older(&simulation->grid, &grid->blocks[b], &from) : -1;
+        holder[b] = o < 0 ? -1 : old->counting[o];
+    }
+}
+
+/* Counts the blocks whose nodes move to and from each process, or lists them. */
+static void find_moving(struct halo *halo, const int32_t *holder, size_t blocks, bool lists)
+{
+    const mpm_partition *partition = &halo->partition;
+    size_t out = 0, in = 0;
+    for (int32_t r = 0; r < partition->processes; r++) {
+        const uint8_t *reach = partition->reaches + (size_t)r * blocks;
+        halo->first_out[r] = out;
+        halo->first_in[r] = in;
+        for (size_t b = 0; b < blocks && r != partition->own; b++) {
+            const bool goes = holder[b] == partition->own && reach[b] == MPM_FINISHED;
+            const bool comes = holder[b] == r && partition->reach[b] == MPM_FINISHED;
+            if (lists && goes)
+                halo->out_blocks[out] = (int32_t)b;
+            if (lists && comes)
+                halo->in_blocks[in] = (int32_t)b;
+            out += goes;
+            in += comes;
+        }
+    }
+    halo->first_out[partition->processes] = out;
+    halo->first_in[partition->processes] = in;
+}
+
+/* Finds which nodes move in mid step, and makes room for them. */
+static mpm_status fit_moving(const mpm_simulation *simulation, const mpm_grid *grid, struct halo *halo)
+{
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const size_t processes = (size_t)halo->partition.processes;
+    int32_t *holder = mpm_memory_new(allocator, grid->block_count + 1, sizeof *holder);
+    halo->first_out = mpm_memory_new(allocator, processes + 1, sizeof *halo->first_out);
+    halo->first_in = mpm_memory_new(allocator, processes + 1, sizeof *halo->first_in);
+    if (!holder || !halo->first_out || !halo->first_in) {
+        mpm_memory_free(allocator, holder);
+        return MPM_OUT_OF_MEMORY;
+    }
+    find_holders(simulation, grid, holder);
+    find_moving(halo, holder, grid->block_count, false);
+    const size_t moving = halo->first_out[processes] + halo->first_in[processes];
+    halo->out_blocks = mpm_memory_new_unset(allocator, halo->first_out[processes] + 1, sizeof *halo->out_blocks);
+    halo->in_blocks = mpm_memory_new_unset(allocator, halo->first_in[processes] + 1, sizeof *halo->in_blocks);
+    halo->blocks = mpm_memory_new_unset(allocator, (moving > grid->block_count ? moving : grid->block_count) + 1,
+                                        block_bytes(simulation));
+    if (halo->out_blocks && halo->in_blocks)
+        find_moving(halo, holder, grid->block_count, true);
+    mpm_memory_free(allocator, holder);
+    return halo->out_blocks && halo->in_blocks && halo->blocks ? MPM_OK : MPM_OUT_OF_MEMORY;
 }
 
 mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, struct halo *halo)
@@ -40,8 +114,7 @@ mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, 
     const size_t processes = (size_t)team->transport.processes;
     halo->to_all = mpm_memory_new(allocator, processes, sizeof *halo->to_all);
     halo->first = mpm_memory_new(allocator, processes + 1, sizeof *halo->first);
-    halo->blocks = mpm_memory_new_unset(allocator, grid->block_count + 1, block_bytes(simulation));
-    if (halo->out && halo->in && halo->messages && halo->to_all && halo->first && halo->blocks)
+    if (!fit_moving(simulation, grid, halo) && halo->out && halo->in && halo->messages && halo->to_all && halo->first)
         return MPM_OK;
     mpm_halo_clear(halo, allocator);
     return MPM_OUT_OF_MEMORY;
@@ -56,6 +129,10 @@ void mpm_halo_clear(struct halo *halo, const mpm_allocator *allocator)
     mpm_memory_free(allocator, halo->to_all);
     mpm_memory_free(allocator, halo->first);
     mpm_memory_free(allocator, halo->blocks);
+    mpm_memory_free(allocator, halo->out_blocks);
+    mpm_memory_free(allocator, halo->in_blocks);
+    mpm_memory_free(allocator, halo->first_out);
+    mpm_memory_free(allocator, halo->first_in);
     *halo = (struct halo){0};
 }
 

@@ -192,12 +192,12 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
     end_launch(odd);
 }
 
-static mpm_status bin(mpm_backend *backend, const mpm_binning *binning, const mpm_arrivals *arrivals,
+static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid)
 {
     struct odd *odd = (struct odd *)backend;
     begin_launch(odd);
-    const mpm_status status = odd->cpu->bin(odd->cpu, binning, arrivals, particles, grid);
+    const mpm_status status = odd->cpu->bin(odd->cpu, team, binning, arrivals, particles, grid);
     end_launch(odd);
     return status;
 }

@@ -27,8 +27,8 @@ static void merge(const mpm_placement *a, size_t a_count, const mpm_placement *b
         *out++ = b == b_end || (a < a_end && a->slot < b->slot) ? *a++ : *b++;
 }
 
-mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
-                              mpm_periodic_wrap *wrap)
+mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_team *team, const mpm_placement *placed,
+                              size_t placed_count, mpm_periodic_wrap *wrap)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *particles = &simulation->particles;
@@ -37,6 +37,13 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *p
     if (!mpm_boundary_is_periodic(&simulation->boundary))
         return MPM_OK;
     mpm_particles mapped = mpm_particles_map(particles, X, X + 1, MPM_WRITE);
+    if (team) {
+        const mpm_transport *transport = &team->transport;
+        const size_t first = mpm_partition_first_group(&simulation->grid, transport->processes, transport->own);
+        mapped.group_count =
+            mpm_partition_first_group(&simulation->grid, transport->processes, transport->own + 1) - first;
+        mapped.groups += first;
+    }
     mpm_exchange exchange = mpm_describe_exchange(simulation, &mapped, MPM_FIELD_X, NULL);
     simulation->kernels->wrap(&exchange, placed, placed_count);
     const size_t count = exchange.placement_count;

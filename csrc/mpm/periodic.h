@@ -12,7 +12,8 @@ typedef struct mpm_periodic_wrap {
     void *saved;               /* [wrapped][dim] their old positions */
 } mpm_periodic_wrap;
 
-mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_placement *placed, size_t placed_count,
-                              mpm_periodic_wrap *wrap);
+/* Of the own particles of a process of `team`, or of all without one. */
+mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_team *team, const mpm_placement *placed,
+                              size_t placed_count, mpm_periodic_wrap *wrap);
 /* Frees the lists. If the binning has failed, restores the positions bit for bit. */
 void mpm_periodic_end(mpm_simulation *simulation, mpm_periodic_wrap *wrap, mpm_status binning);

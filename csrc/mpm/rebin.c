@@ -34,11 +34,13 @@ static mpm_status prepare(void *context, const mpm_grid *grid)
     return mpm_sweeps_fit(preparation->simulation, grid);
 }
 
-mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
+/* Bins, in a team of processes that have their own particles, or where each has all of them. */
+static mpm_status run(mpm_simulation *simulation, mpm_team *team, const mpm_placement *placements, size_t count,
+                      mpm_bin_kind kind)
 {
     mpm_periodic_wrap wrap = {0};
-    mpm_replicas_share(simulation);
-    mpm_status status = mpm_halo_agree(simulation, mpm_periodic_begin(simulation, placements, count, &wrap));
+    mpm_status status =
+        mpm_halo_agree(simulation, mpm_periodic_begin(simulation, team, placements, count, &wrap));
     if (status) {
         mpm_periodic_end(simulation, &wrap, status);
         return status;
@@ -61,8 +63,8 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     mpm_backend *backend = simulation->backend;
     const struct waiting *waiting = &simulation->waiting;
     const mpm_arrivals arrivals = {waiting->arrivals, waiting->arrival_count, waiting->cell};
-    status = backend->bin(backend, &binning, &arrivals, &simulation->particles, &simulation->grid);
-    if (!preparation.begun) /* the others know nothing of it */
+    status = backend->bin(backend, team, &binning, &arrivals, &simulation->particles, &simulation->grid);
+    if (!preparation.begun && !team) /* the others know nothing of it */
         status = mpm_halo_agree(simulation, status);
     mpm_periodic_end(simulation, &wrap, status);
     if (!status) {
@@ -76,10 +78,18 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     return status;
 }
 
+mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
+{
+    mpm_replicas_share(simulation);
+    return run(simulation, NULL, placements, count, kind);
+}
+
 static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
 {
     const double start = mpm_clock_seconds();
-    const mpm_status status = mpm_rebin_run(simulation, NULL, 0, kind);
+    const mpm_status status = run(simulation, simulation->team, NULL, 0, kind);
+    if (!status && kind == MPM_BIN_MID_STEP)
+        mpm_replicas_move_nodes(simulation);
     mpm_run_spend(&simulation->run, MPM_PHASE_BINNING, start);
     return status;
 }

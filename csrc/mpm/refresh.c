@@ -9,6 +9,7 @@
 #include "mpm/halo.h"
 #include "mpm/heat.h"
 #include "mpm/rebin.h"
+#include "mpm/replicas.h"
 #include "mpm/rigid_motion.h"
 #include "mpm/state.h"
 #include "mpm/sweeps.h"
@@ -23,6 +24,7 @@ static void find_volumes(mpm_simulation *simulation)
     simulation->volumes_due = false;
     simulation->measured = false;
     mpm_store_outdate(&simulation->store, MPM_FIELD_VOLUME);
+    mpm_replicas_share(simulation);
     mpm_store_refresh(&simulation->store);
 }
 

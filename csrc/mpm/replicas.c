@@ -21,10 +21,9 @@ void mpm_replicas_leave(mpm_simulation *simulation)
 
 static size_t first_tile(const mpm_simulation *simulation, int32_t process)
 {
-    const mpm_grid *grid = &simulation->grid;
     const mpm_particles *particles = &simulation->particles;
-    const size_t task = mpm_partition_cut(grid->task_count, simulation->team->transport.processes, process);
-    const size_t group = (size_t)grid->task_group[task];
+    const size_t group =
+        mpm_partition_first_group(&simulation->grid, simulation->team->transport.processes, process);
     if (group < particles->group_count)
         return (size_t)particles->groups[group].first_tile;
     const mpm_group *last = &particles->groups[particles->group_count - 1]; /* new particles wait behind it */
@@ -58,6 +57,9 @@ static void share_columns(mpm_simulation *simulation)
         exchange(simulation, mpm_device_map(particles->device, particles->column[c], MPM_WRITE), first, tile);
         mpm_device_unmap(particles->device, particles->column[c]);
     }
+    exchange(simulation, mpm_device_map(particles->device, particles->row, MPM_WRITE), first,
+             (size_t)particles->lanes * sizeof *particles->row);
+    mpm_device_unmap(particles->device, particles->row);
 }
 
 /* Blocks follow each other by the process that counts them, here and in no other order. */
@@ -85,13 +87,47 @@ static void share_nodes(mpm_simulation *simulation, void *field)
     mpm_device_unmap(device, field);
 }
 
+/* What the gather in mid step reads. */
+static const mpm_grid_field gathered[] = {MPM_GRID_VELOCITY, MPM_GRID_FILL};
+enum { GATHERED = sizeof gathered / sizeof *gathered };
+
 void mpm_replicas_share(mpm_simulation *simulation)
 {
-    static const mpm_grid_field fields[] = {MPM_GRID_VELOCITY, MPM_GRID_FILL};
     if (!simulation->team || !simulation->reports.halo.partition.processes || !simulation->particles.group_count)
         return;
     share_columns(simulation);
-    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-        if (simulation->grid.field[fields[k]])
-            share_nodes(simulation, simulation->grid.field[fields[k]]);
+    for (size_t k = 0; k < GATHERED; k++)
+        if (simulation->grid.field[gathered[k]])
+            share_nodes(simulation, simulation->grid.field[gathered[k]]);
+}
+
+static void move_nodes(mpm_simulation *simulation, void *field)
+{
+    struct halo *halo = &simulation->reports.halo;
+    const int32_t processes = simulation->team->transport.processes;
+    const size_t bytes = MPM_BLOCK_NODES * 4 * simulation->settings.real_size, out = halo->first_out[processes];
+    mpm_device *device = &simulation->backend->device;
+    char *blocks = mpm_device_map(device, field, MPM_WRITE), *going = halo->blocks, *coming = going + out * bytes;
+    size_t count = 0;
+    for (size_t i = 0; i < out; i++)
+        memcpy(going + i * bytes, blocks + (size_t)halo->out_blocks[i] * bytes, bytes);
+    for (int32_t r = 0; r < processes; r++) {
+        const mpm_message message = {.process = r, .out = going + halo->first_out[r] * bytes,
+                                     .in = coming + halo->first_in[r] * bytes,
+                                     .out_bytes = (halo->first_out[r + 1] - halo->first_out[r]) * bytes,
+                                     .in_bytes = (halo->first_in[r + 1] - halo->first_in[r]) * bytes};
+        if (message.out_bytes || message.in_bytes)
+            halo->to_all[count++] = message;
+    }
+    mpm_team_exchange(simulation->team, halo->to_all, count);
+    for (size_t i = 0; i < halo->first_in[processes]; i++)
+        memcpy(blocks + (size_t)halo->in_blocks[i] * bytes, coming + i * bytes, bytes);
+    mpm_device_unmap(device, field);
+}
+
+void mpm_replicas_move_nodes(mpm_simulation *simulation)
+{
+    for (size_t k = 0; k < GATHERED && simulation->team; k++)
+        if (simulation->grid.field[gathered[k]])
+            move_nodes(simulation, simulation->grid.field[gathered[k]]);
 }

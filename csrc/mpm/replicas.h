@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processes of which each has all particles and sweeps its own tasks alone. Before a binning, at the end of a run and
- * where the host looks for rows, all get the particles and the velocities of nodes from those who have moved them. They
+ * Processes of which each has room for all particles and sweeps its own tasks alone. At a binning, particles migrate
+ * with their tasks (memory/migration.h), and so do the velocities of nodes that they gather from. At the end of a run,
+ * and where the host looks for rows, all processes get all particles and nodes from those who have moved them. They
  * save time and no memory.
  */
 #pragma once
@@ -15,3 +16,6 @@ void mpm_replicas_leave(mpm_simulation *simulation);
 
 /** Brings the particles and the velocities of nodes up to date; errors are told to the team. */
 void mpm_replicas_share(mpm_simulation *simulation);
+
+/** After a binning in mid step: brings the velocities of nodes to the processes that have got particles there. */
+void mpm_replicas_move_nodes(mpm_simulation *simulation);

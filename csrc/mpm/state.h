@@ -18,7 +18,9 @@ struct halo {
     void *out, *in;     /* room for all of them */
     mpm_message *to_all; /* per process */
     size_t *first;      /* where the share of each process of an array begins; one more at the end */
-    void *blocks;       /* room for a field of the grid */
+    void *blocks;       /* room for a field of the grid, and for what moves */
+    int32_t *out_blocks, *in_blocks; /* whose nodes move at a binning in mid step, by process */
+    size_t *first_out, *first_in;    /* per process: where its blocks begin in them; one more at the end */
 };
 
 /* Scratch of a run, in memory of the device: what the tasks and blocks of the current grid report. */

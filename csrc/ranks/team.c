@@ -126,16 +126,70 @@ void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count
     mpm_team_note(team, team->transport.exchange(team->transport.context, messages, count));
 }
 
+/* Integers of which each process has some, and 0 in place of the others. */
+static void join_integers(mpm_team *team, int64_t *numbers, size_t count)
+{
+    double none = 0;
+    for (size_t first = 0; first < count; first += MOST_SUMS) {
+        const size_t some = count - first < MOST_SUMS ? count - first : MOST_SUMS;
+        mpm_team_note(team, team->transport.reduce(team->transport.context, numbers + first, some, &none, 0));
+    }
+}
+
+/* Exchanges elements with all others; process r has counts[r] of them. */
+static void gather(mpm_team *team, mpm_message *messages, const int64_t *counts, const void *own, size_t size,
+                   char *all)
+{
+    size_t used = 0;
+    for (int32_t r = 0; r < team->transport.processes; r++) {
+        const size_t bytes = (size_t)counts[r] * size, own_bytes = (size_t)counts[team->transport.own] * size;
+        if (r != team->transport.own)
+            messages[used++] = (mpm_message){r, own, all, own_bytes, bytes};
+        else if (bytes)
+            memcpy(all, own, bytes);
+        all += bytes;
+    }
+    mpm_team_exchange(team, messages, used);
+}
+
+mpm_status mpm_team_gather(mpm_team *team, const mpm_allocator *allocator, mpm_status status, const void *own,
+                           size_t count, size_t size, void **all, size_t *total)
+{
+    const size_t processes = (size_t)team->transport.processes;
+    int64_t *counts = mpm_memory_new(allocator, processes, sizeof *counts);
+    mpm_message *messages = mpm_memory_new(allocator, processes, sizeof *messages);
+    *all = NULL;
+    *total = 0;
+    status = mpm_team_agree(team, status ? status : counts && messages ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (status)
+        goto done;
+    counts[team->transport.own] = (int64_t)count;
+    join_integers(team, counts, processes);
+    for (size_t r = 0; r < processes; r++)
+        *total += (size_t)counts[r];
+    *all = mpm_memory_new_unset(allocator, *total + 1, size);
+    if (!(status = mpm_team_agree(team, *all ? MPM_OK : MPM_OUT_OF_MEMORY))) {
+        gather(team, messages, counts, own, size, *all);
+        status = mpm_team_agree(team, MPM_OK);
+    }
+done:
+    mpm_memory_free(allocator, messages);
+    mpm_memory_free(allocator, counts);
+    if (status) {
+        mpm_memory_free(allocator, *all);
+        *all = NULL;
+    }
+    return status;
+}
+
 /* The integer that has the bits of a positive 0 is 0, so that sums of integers are the bits of the others. */
 void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count)
 {
     int64_t bits[MOST_SUMS];
-    double none = 0;
     for (size_t first = 0; first < count; first += MOST_SUMS) {
         const size_t some = count - first < MOST_SUMS ? count - first : MOST_SUMS;
         memcpy(bits, numbers + first, some * sizeof *bits);
-        const mpm_status status = team->transport.reduce(team->transport.context, bits, some, &none, 0);
+        join_integers(team, bits, some);
         memcpy(numbers + first, bits, some * sizeof *bits);
-        mpm_team_note(team, status);
     }
 }

@@ -9,6 +9,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "base/reduction.h"
 #include "base/status.h"
 
@@ -55,6 +56,11 @@ void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumul
 mpm_status mpm_team_agree(mpm_team *team, mpm_status status);
 
 void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count);
+
+/** Gives all processes the elements of all, process by process: `*all` has `*total` of `size` bytes, which the caller
+ *  frees. The team agrees on `status` first, and again on what fails; then nothing is left allocated. */
+mpm_status mpm_team_gather(mpm_team *team, const mpm_allocator *allocator, mpm_status status, const void *own,
+                           size_t count, size_t size, void **all, size_t *total);
 
 /** Gives all processes an array of which each has some doubles, and a positive 0 in place of the others. */
 void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count);

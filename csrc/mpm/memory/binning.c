@@ -5,34 +5,8 @@
 #include <string.h>
 
 #include "base/real.h"
-#include "mpm/memory/block_map.h"
-
-enum { CELLS = 64, ARRIVED = 253, NOBODY = 254, PLACED = 255, GROUPS_PER_ITEM = 8, MOST_LANES = 16 };
-
-/* A source of particles of one new group: those of old group `from` that have moved by `shift`; if `shift` is PLACED,
- * the particle of placement `from`, and if it is ARRIVED, those of arrival `from`. */
-struct feed {
-    int32_t from, to;
-    uint8_t shift;
-};
-
-/* Scratch of one binning. */
-struct plan {
-    const mpm_binning *request;
-    mpm_arrivals arrivals;
-    const mpm_particles *old;
-    int lane[MOST_LANES]; /* of the p-th particle of a tile */
-    size_t grouped, slots; /* old slots in groups; the same with those of waiting tiles */
-    uint8_t *cell, *shift; /* of the particle in every old slot */
-    uint32_t *present;     /* the shifts that occur in every old group, one bit each */
-    mpm_block_map map;     /* keys of the new groups in order of discovery */
-    struct feed *feeds;    /* by new group: old groups ascending, then placements, then arrivals */
-    int32_t *first_feed;   /* of every new group; one more at the end */
-    uint32_t (*histogram)[CELLS];
-    mpm_group *groups; /* the new groups, sorted */
-    int32_t *source;   /* old slot, by new slot; padding: that of the group's first particle */
-    ptrdiff_t tiles, count;
-};
+#include "mpm/memory/partition.h"
+#include "mpm/memory/plan.h"
 
 /* The move of one column from the old tiles to the new ones, with `components` reals (or row numbers) per lane. */
 struct move {
@@ -49,20 +23,6 @@ struct round {
     int count;
     bool first; /* the round that finds the sources; its first column holds the positions */
 };
-
-/* The loop over the particles of one new group. */
-struct cursor {
-    const int *lane;
-    const uint8_t *cell;
-    uint32_t *next; /* by cell: the number of particles, later the index of the next particle */
-    int32_t *source;
-    int lane_bits;
-};
-
-static struct cursor cursor_of(const struct plan *plan, size_t g)
-{
-    return (struct cursor){plan->lane, plan->cell, plan->histogram[g], NULL, __builtin_ctz((unsigned)plan->old->lanes)};
-}
 
 /* ---- where particles are ----------------------------------------------------------------------------------------- */
 
@@ -115,10 +75,11 @@ static void mark_arrived(struct plan *plan)
     }
 }
 
-static void locate_item(void *context, ptrdiff_t g, int thread)
+static void locate_item(void *context, ptrdiff_t item, int thread)
 {
     (void)thread;
     struct plan *plan = context;
+    const ptrdiff_t g = (ptrdiff_t)plan->first_old + item;
     const mpm_group *group = &plan->old->groups[g];
     const size_t lanes = (size_t)plan->old->lanes, first = (size_t)group->first_tile * lanes;
     const size_t last = first + (size_t)group->tiles * lanes;
@@ -143,7 +104,7 @@ static mpm_status feed(struct plan *plan, struct feed *feeds, size_t *count, mpm
     const int32_t to = mpm_block_map_insert(&plan->map, key);
     if (to < 0)
         return MPM_OUT_OF_MEMORY;
-    feeds[(*count)++] = (struct feed){(int32_t)from, to, (uint8_t)shift};
+    feeds[(*count)++] = (struct feed){(int32_t)from, {to}, (uint8_t)shift};
     return MPM_OK;
 }
 
@@ -153,15 +114,18 @@ static mpm_status discover(struct plan *plan, struct feed *feeds, size_t *count)
     const mpm_particles *old = plan->old;
     const mpm_placement *placements = plan->request->placements;
     mpm_status status = MPM_OK;
-    for (size_t g = 0; g < old->group_count && !status; g++)
+    for (size_t g = plan->first_old; g < plan->end_old && !status; g++)
         for (uint32_t left = plan->present[g]; left && !status; left &= left - 1) {
             const mpm_group *from = &old->groups[g];
             const int shift = __builtin_ctz(left);
             status = feed(plan, feeds, count,
                           mpm_block_map_neighbour(from->block, from->material, old->dim, shift), g, shift);
         }
-    for (size_t i = 0; i < plan->request->placement_count && !status; i++) {
+    for (size_t i = placement_from(plan->request, (ptrdiff_t)plan->first_slot);
+         i < plan->request->placement_count && !status; i++) {
         const mpm_placement *mine = &placements[i];
+        if ((size_t)mine->slot >= plan->end_slot)
+            break;
         if (plan->shift[mine->slot] == PLACED)
             status = feed(plan, feeds, count,
                           (mpm_block_key){{mine->block[0], mine->block[1], mine->block[2]}, mine->material}, i, PLACED);
@@ -217,7 +181,7 @@ static mpm_status find_groups(struct plan *plan)
 {
     const mpm_allocator *allocator = plan->request->allocator;
     size_t most = plan->request->placement_count + plan->arrivals.count, count = 0;
-    for (size_t g = 0; g < plan->old->group_count; g++)
+    for (size_t g = plan->first_old; g < plan->end_old; g++)
         most += (size_t)__builtin_popcount(plan->present[g]);
     if (most > INT32_MAX / 2)
         return MPM_TOO_LARGE;
@@ -226,43 +190,8 @@ static mpm_status find_groups(struct plan *plan)
     if (!status)
         status = sort_groups(plan, feeds, count);
     mpm_memory_free(allocator, feeds);
+    plan->group_count = plan->end_group = plan->map.count;
     return status;
-}
-
-/* Calls `visit` for the old slot of every particle of new group `g`: old groups ascending, particles in cell order. The
- * sort keeps this order within a cell. */
-typedef void visitor(const struct cursor *cursor, size_t slot);
-
-static inline __attribute__((always_inline)) void for_each_slot(const struct plan *plan, size_t g,
-                                                                const struct cursor *cursor, visitor *visit)
-{
-    const size_t lanes = (size_t)plan->old->lanes;
-    for (int32_t f = plan->first_feed[g]; f < plan->first_feed[g + 1]; f++) {
-        const struct feed feed = plan->feeds[f];
-        if (feed.shift == PLACED) {
-            visit(cursor, (size_t)plan->request->placements[feed.from].slot);
-            continue;
-        }
-        if (feed.shift == ARRIVED) {
-            const mpm_arrival *arrival = &plan->arrivals.list[feed.from];
-            for (size_t slot = (size_t)arrival->slot; slot < (size_t)(arrival->slot + arrival->count); slot++)
-                if (plan->shift[slot] == ARRIVED)
-                    visit(cursor, slot);
-            continue;
-        }
-        const mpm_group *from = &plan->old->groups[feed.from];
-        const uint8_t *shift = plan->shift + (size_t)from->first_tile * lanes,
-                      *end = shift + (size_t)from->tiles * lanes;
-        /* memchr finds the next tile with such a particle */
-        for (const uint8_t *next = shift; (next = memchr(next, feed.shift, (size_t)(end - next)));) {
-            const uint8_t *tile = shift + (size_t)(next - shift) / lanes * lanes;
-            const size_t slot = (size_t)(tile - plan->shift);
-            for (size_t p = 0; p < lanes; p++)
-                if (tile[cursor->lane[p]] == feed.shift)
-                    visit(cursor, slot + (size_t)cursor->lane[p]);
-            next = tile + lanes;
-        }
-    }
 }
 
 static void count_one(const struct cursor *cursor, size_t slot)
@@ -270,30 +199,27 @@ static void count_one(const struct cursor *cursor, size_t slot)
     cursor->next[cursor->cell[slot]]++;
 }
 
-/* The range of nodes, counted from node -1, that particles with base nodes in `histogram` can touch when each may
- * still move by one cell. */
-static void set_node_range(mpm_group *group, int dim, int degree, const uint32_t histogram[CELLS])
+/* The nodes are counted from node -1; particles can touch them when each may still move by one cell. */
+void mpm_binning_set_nodes(mpm_group *group, int dim, int degree, uint64_t cells)
 {
     const int side = mpm_block_side(dim);
     for (int axis = 0; axis < 3; axis++)
         group->first_node[axis] = axis < dim ? side : 0, group->last_node[axis] = 0;
-    for (int c = 0; c < CELLS; c++) {
-        if (!histogram[c])
-            continue;
-        for (int axis = dim - 1, rest = c; axis >= 0; axis--, rest /= side) {
+    for (; cells; cells &= cells - 1)
+        for (int axis = dim - 1, rest = __builtin_ctzll(cells); axis >= 0; axis--, rest /= side) {
             const int base = rest % side; /* nodes base .. base + degree, moved by one either way */
             if (base < group->first_node[axis])
                 group->first_node[axis] = base;
             if (base + degree + 2 > group->last_node[axis])
                 group->last_node[axis] = base + degree + 2;
         }
-    }
 }
 
-/* Loops over the groups of an item. */
+/* Loops over the own groups of an item. */
 #define FOR_GROUPS_OF_ITEM(plan, item, g) \
-    for (size_t g = (size_t)(item) * GROUPS_PER_ITEM; \
-         g < ((size_t)(item) + 1) * GROUPS_PER_ITEM && g < (plan)->map.count; g++)
+    for (size_t g = (plan)->first_group + (size_t)(item) * GROUPS_PER_ITEM, \
+                end##g = g + GROUPS_PER_ITEM < (plan)->end_group ? g + GROUPS_PER_ITEM : (plan)->end_group; \
+         g < end##g; g++)
 
 static void count_item(void *context, ptrdiff_t item, int thread)
 {
@@ -301,32 +227,33 @@ static void count_item(void *context, ptrdiff_t item, int thread)
     struct plan *plan = context;
     FOR_GROUPS_OF_ITEM(plan, item, g) {
         const struct cursor cursor = cursor_of(plan, g);
-        for_each_slot(plan, g, &cursor, count_one);
-        set_node_range(&plan->groups[g], plan->old->dim, plan->old->degree, plan->histogram[g]);
+        mpm_group *group = &plan->groups[g];
+        uint64_t cells = 0;
+        uint32_t particles = 0;
+        for_each_of_group(plan, g, &cursor, count_one);
+        for (int c = 0; c < CELLS; c++) {
+            cells |= (uint64_t)(cursor.next[c] > 0) << c;
+            particles += cursor.next[c];
+        }
+        group->count = (int32_t)particles;
+        mpm_binning_set_nodes(group, plan->old->dim, plan->old->degree, cells);
     }
 }
 
-/* Calls `item` for all new groups. */
+/* Calls `item` for all own new groups. */
 static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
 {
     plan->request->loop(plan->request->pool, item, context,
-                        (ptrdiff_t)((plan->map.count + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
+                        (ptrdiff_t)((plan->end_group - plan->first_group + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
 }
 
-/* Gives every group its tiles; the histogram becomes the first place of each cell. */
+/* Gives every group its tiles. */
 static mpm_status lay_groups(struct plan *plan)
 {
     const uint32_t lanes = (uint32_t)plan->old->lanes;
-    for (size_t g = 0; g < plan->map.count; g++) {
+    for (size_t g = 0; g < plan->group_count; g++) {
         mpm_group *group = &plan->groups[g];
-        uint32_t particles = 0;
-        for (int c = 0; c < CELLS; c++) {
-            const uint32_t here = plan->histogram[g][c];
-            plan->histogram[g][c] = particles;
-            particles += here;
-        }
-        group->count = (int32_t)particles;
-        group->tiles = (int32_t)((particles + lanes - 1) / lanes);
+        group->tiles = (int32_t)(((uint32_t)group->count + lanes - 1) / lanes);
         group->first_tile = plan->tiles;
         plan->tiles += group->tiles;
         plan->count += group->count;
@@ -353,8 +280,14 @@ static void set_sources(const struct plan *plan, size_t g)
 {
     const mpm_group *group = &plan->groups[g];
     struct cursor cursor = cursor_of(plan, g);
+    uint32_t particles = 0;
+    for (int c = 0; c < CELLS; c++) { /* the first place of each cell */
+        const uint32_t here = cursor.next[c];
+        cursor.next[c] = particles;
+        particles += here;
+    }
     cursor.source = plan->source + group->first_tile * plan->old->lanes;
-    for_each_slot(plan, g, &cursor, set_source);
+    for_each_of_group(plan, g, &cursor, set_source);
     for (int32_t p = group->count; p < group->tiles * plan->old->lanes; p++)
         *source_of(&cursor, (uint32_t)p) = *cursor.source;
 }
@@ -449,8 +382,7 @@ static void swap(void **a, void **b)
     *b = t;
 }
 
-/* Does a column move? Empty columns, and v and C in mid step, are left out. */
-static bool moves(const struct plan *plan, int column)
+bool mpm_binning_moves(const struct plan *plan, int column)
 {
     const int F = mpm_fields_F(plan->old->dim);
     if (column == MPM_COLUMN_V || (column >= MPM_COLUMN_C && column < F))
@@ -466,7 +398,7 @@ static void add_move(struct round *round, const void *from, void *to, size_t ele
 /* The next column of that width, from `column` on, that moves; the number of columns if there is none. */
 static int next_column(const struct plan *plan, const mpm_particles *particles, int column, int width)
 {
-    while (column < particles->columns && !(particles->width[column] == width && moves(plan, column)))
+    while (column < particles->columns && !(particles->width[column] == width && mpm_binning_moves(plan, column)))
         column++;
     return column;
 }
@@ -479,7 +411,7 @@ static void move_in_place(struct plan *plan, mpm_particles *particles)
     int left_behind[MPM_MOST_COLUMNS], idle = 0;
     void *free[MPM_MOST_COLUMNS + 1] = {particles->spare_vector};
     for (int c = 0; c < columns; c++)
-        if (particles->width[c] == particles->dim && c < mpm_fields_F(particles->dim) && !moves(plan, c)) {
+        if (particles->width[c] == particles->dim && c < mpm_fields_F(particles->dim) && !mpm_binning_moves(plan, c)) {
             left_behind[idle++] = c;
             free[idle] = particles->column[c];
         }
@@ -534,74 +466,124 @@ static void clear_plan(struct plan *plan)
     mpm_memory_free(allocator, plan->first_feed);
     mpm_memory_free(allocator, plan->histogram);
     mpm_memory_free(allocator, plan->groups);
+    mpm_memory_free(allocator, plan->parts);
+    mpm_memory_free(allocator, plan->first_part);
     mpm_memory_free(allocator, plan->source);
     mpm_block_map_clear(&plan->map);
 }
 
-/* Finds the new groups, their particles by cell, and their grid. Does not change the old ones. */
-static mpm_status make_plan(struct plan *plan, mpm_grid *grid)
+/* Finds the new groups of the own old ones. Does not change those. */
+static mpm_status plan_own(struct plan *plan)
 {
-    const mpm_binning *request = plan->request;
     const mpm_particles *old = plan->old;
-    const mpm_allocator *allocator = request->allocator;
+    const mpm_allocator *allocator = plan->request->allocator;
+    if (plan->slots > INT32_MAX)
+        return MPM_TOO_LARGE;
     plan->cell = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->cell);
     plan->shift = mpm_memory_new_unset(allocator, plan->slots, sizeof *plan->shift);
     plan->present = mpm_memory_new_unset(allocator, old->group_count, sizeof *plan->present);
     if (!plan->cell || !plan->shift || !plan->present)
         return MPM_OUT_OF_MEMORY;
-    request->loop(request->pool, locate_item, plan, (ptrdiff_t)old->group_count);
-    memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
-    mark_placed(plan, plan->grouped, plan->slots);
-    mark_arrived(plan);
-    mpm_status status = find_groups(plan);
+    plan->request->loop(plan->request->pool, locate_item, plan, (ptrdiff_t)(plan->end_old - plan->first_old));
+    if (plan->end_slot > plan->grouped) {
+        memset(plan->shift + plan->grouped, NOBODY, plan->slots - plan->grouped);
+        mark_placed(plan, plan->grouped, plan->slots);
+        mark_arrived(plan);
+    } else {
+        plan->arrivals.count = 0; /* the last process brings them */
+    }
+    const mpm_status status = find_groups(plan);
+    if (!status)
+        for_groups(plan, count_item, plan);
+    return status;
+}
+
+/* What is here: everything, or the part of one of several processes. */
+static void find_part(struct plan *plan, const mpm_grid *grid)
+{
+    const mpm_particles *old = plan->old;
+    const size_t lanes = (size_t)old->lanes;
+    const mpm_team *team = plan->team;
+    plan->slots = (size_t)old->tiles * lanes;
+    for (size_t g = 0; g < old->group_count; g++)
+        plan->grouped += (size_t)old->groups[g].tiles * lanes;
+    plan->end_old = old->group_count;
+    plan->end_slot = plan->slots;
+    if (!team)
+        return;
+    const int32_t own = team->transport.own, processes = team->transport.processes;
+    plan->first_old = mpm_partition_first_group(grid, processes, own);
+    plan->end_old = mpm_partition_first_group(grid, processes, own + 1);
+    plan->first_slot = plan->first_old < old->group_count ? (size_t)old->groups[plan->first_old].first_tile * lanes
+                                                          : plan->grouped;
+    if (own + 1 < processes)
+        plan->end_slot = plan->end_old < old->group_count ? (size_t)old->groups[plan->end_old].first_tile * lanes
+                                                          : plan->grouped;
+}
+
+mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid)
+{
+    find_part(plan, grid);
+    plan->map = mpm_block_map_empty(plan->request->allocator);
+    for (int p = 0; p < plan->old->lanes; p++)
+        plan->lane[p] = mpm_particles_lane(plan->old->lanes, p);
+    return plan_own(plan);
+}
+
+mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid *fresh)
+{
+    const mpm_binning *request = plan->request;
+    mpm_status status = lay_groups(plan);
+    if (!status)
+        status = mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
+                                request->symmetry, particles->dim, particles->real_size, request->fields);
     if (status)
         return status;
-    for_groups(plan, count_item, plan);
-    if ((status = lay_groups(plan)) ||
-        (status = mpm_grid_build(grid, old->device, plan->groups, plan->map.count, plan->count, request->symmetry,
-                                 old->dim, old->real_size, request->fields)))
+    const size_t slots = (size_t)plan->tiles * (size_t)particles->lanes;
+    plan->source = mpm_memory_new_unset(request->allocator, slots, sizeof *plan->source);
+    if (!plan->source)
+        return MPM_OUT_OF_MEMORY;
+    if ((size_t)plan->tiles <= particles->capacity)
+        return MPM_OK;
+    return mpm_particles_reserve(particles, (size_t)(plan->tiles + plan->tiles / 16 - particles->tiles));
+}
+
+mpm_status mpm_binning_finish(struct plan *plan, mpm_particles *particles, mpm_grid *grid, mpm_grid *fresh)
+{
+    const mpm_binning *request = plan->request;
+    const mpm_status status = request->prepare ? request->prepare(request->context, fresh) : MPM_OK;
+    if (status)
         return status;
-    plan->source = mpm_memory_new_unset(allocator, (size_t)plan->tiles * (size_t)old->lanes, sizeof *plan->source);
-    return plan->source ? MPM_OK : MPM_OUT_OF_MEMORY;
+    if (request->mid_step)
+        mpm_grid_take_velocities(fresh, grid, particles->real_size);
+    move_in_place(plan, particles);
+    mpm_memory_free(request->allocator, particles->groups);
+    particles->groups = plan->groups;
+    particles->group_count = plan->group_count;
+    particles->tiles = plan->tiles;
+    particles->count = plan->count;
+    for_groups(plan, pad_item, &(struct padding){plan, particles});
+    plan->groups = NULL;
+    mpm_grid_clear(grid, particles->device);
+    *grid = *fresh;
+    *fresh = (mpm_grid){0};
+    return MPM_OK;
+}
+
+void mpm_binning_end(struct plan *plan, mpm_grid *fresh)
+{
+    mpm_grid_clear(fresh, plan->old->device);
+    clear_plan(plan);
 }
 
 mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arrivals, mpm_particles *particles,
                            mpm_grid *grid)
 {
-    const mpm_allocator *allocator = binning->allocator;
-    struct plan plan = {
-        .request = binning, .arrivals = *arrivals, .old = particles, .map = mpm_block_map_empty(allocator)};
-    mpm_grid fresh_grid = {0};
-    plan.slots = (size_t)particles->tiles * (size_t)particles->lanes;
-    for (size_t g = 0; g < particles->group_count; g++)
-        plan.grouped += (size_t)particles->groups[g].tiles * (size_t)particles->lanes;
-    for (int p = 0; p < particles->lanes; p++)
-        plan.lane[p] = mpm_particles_lane(particles->lanes, p);
-
-    mpm_status status = plan.slots > INT32_MAX ? MPM_TOO_LARGE : make_plan(&plan, &fresh_grid);
-    if (!status && (size_t)plan.tiles > particles->capacity)
-        status = mpm_particles_reserve(particles, (size_t)(plan.tiles + plan.tiles / 16 - particles->tiles));
-    if (!status && binning->prepare)
-        status = binning->prepare(binning->context, &fresh_grid);
-    if (status)
-        goto done;
-
-    /* Nothing can fail from here on. */
-    if (binning->mid_step)
-        mpm_grid_take_velocities(&fresh_grid, grid, particles->real_size);
-    move_in_place(&plan, particles);
-    mpm_memory_free(allocator, particles->groups);
-    particles->groups = plan.groups;
-    particles->group_count = plan.map.count;
-    particles->tiles = plan.tiles;
-    particles->count = plan.count;
-    for_groups(&plan, pad_item, &(struct padding){&plan, particles});
-    plan.groups = NULL;
-    mpm_grid_clear(grid, particles->device);
-    *grid = fresh_grid;
-    fresh_grid = (mpm_grid){0};
-done:
-    mpm_grid_clear(&fresh_grid, particles->device);
-    clear_plan(&plan);
+    struct plan plan = {.request = binning, .arrivals = *arrivals, .old = particles};
+    mpm_grid fresh = {0};
+    mpm_status status = mpm_binning_begin(&plan, grid);
+    if (!status && !(status = mpm_binning_lay(&plan, particles, &fresh)))
+        status = mpm_binning_finish(&plan, particles, grid, &fresh);
+    mpm_binning_end(&plan, &fresh);
     return status;
 }

@@ -8,6 +8,11 @@ size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process)
     return tasks * (size_t)process / (size_t)processes;
 }
 
+size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process)
+{
+    return grid->task_count ? (size_t)grid->task_group[mpm_partition_cut(grid->task_count, processes, process)] : 0;
+}
+
 /* The search for what processes reach. */
 struct search {
     const mpm_grid *grid;
@@ -90,11 +95,11 @@ static void finish_empty(struct search *search)
     }
 }
 
-/* Finds what a process reaches. */
-static void find_reach(struct search *search, int32_t process)
+/* Finds what a process reaches, in an array of 0. */
+static void find_reach(struct search *search, int32_t process, uint8_t *reach)
 {
     const mpm_grid *grid = search->grid;
-    memset(search->reach, MPM_BEYOND, grid->block_count);
+    search->reach = reach;
     for (size_t b = 0; b < grid->block_count; b++) {
         const int32_t *copy = grid->copy_list + grid->blocks[b].first_copy;
         for (int32_t c = 0; c < grid->blocks[b].copies; c++)
@@ -136,23 +141,32 @@ static void note_senders(const mpm_grid *grid, int32_t processes, int32_t *sende
     }
 }
 
-/* Counts what is exchanged with every other process, then lists it; notes who counts each block. */
-static void visit_processes(struct search *search, mpm_partition *partition, bool lists)
+/* Finds what all processes reach, and who counts each block. */
+static void find_reaches(struct search *search, mpm_partition *partition)
 {
     const size_t blocks = search->grid->block_count;
-    partition->neighbour_count = partition->out_count = partition->in_count = 0;
     for (size_t b = 0; b < blocks; b++)
         partition->counting[b] = -1;
     for (int32_t r = 0; r < partition->processes; r++) {
-        find_reach(search, r);
+        uint8_t *reach = partition->reaches + (size_t)r * blocks;
+        find_reach(search, r, reach);
         for (size_t b = 0; b < blocks; b++)
-            if (partition->counting[b] < 0 && search->reach[b] == MPM_FINISHED)
+            if (partition->counting[b] < 0 && reach[b] == MPM_FINISHED)
                 partition->counting[b] = r;
+    }
+}
+
+/* Counts what is exchanged with every other process, then lists it. */
+static void visit_processes(const struct search *search, mpm_partition *partition, bool lists)
+{
+    const size_t blocks = search->grid->block_count;
+    partition->neighbour_count = partition->out_count = partition->in_count = 0;
+    for (int32_t r = 0; r < partition->processes; r++) {
         if (r == partition->own)
             continue;
         mpm_neighbour neighbour = {r, partition->out_count, 0, partition->in_count, 0};
-        partition->out_count = list_copies(search, search->reach, partition->own, lists ? partition->out : NULL,
-                                           partition->out_count);
+        partition->out_count = list_copies(search, partition->reaches + (size_t)r * blocks, partition->own,
+                                           lists ? partition->out : NULL, partition->out_count);
         partition->in_count =
             list_copies(search, partition->reach, r, lists ? partition->in : NULL, partition->in_count);
         neighbour.out_count = partition->out_count - neighbour.first_out;
@@ -171,22 +185,21 @@ mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *all
         .processes = processes, .own = own,
         .first_task = mpm_partition_cut(grid->task_count, processes, own),
         .end_task = mpm_partition_cut(grid->task_count, processes, own + 1),
-        .reach = mpm_memory_new(allocator, grid->block_count + 1, 1),
+        .reaches = mpm_memory_new(allocator, grid->block_count + 1, (size_t)processes),
         .counting = mpm_memory_new(allocator, grid->block_count + 1, sizeof *partition->counting),
         .neighbours = mpm_memory_new(allocator, (size_t)processes, sizeof *partition->neighbours),
     };
     mpm_status status = MPM_OUT_OF_MEMORY;
     partition->box = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *partition->box);
     search.sender = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *search.sender);
-    search.reach = mpm_memory_new(allocator, grid->block_count + 1, 1);
     search.before = mpm_memory_new(allocator, grid->block_count + 1, 1);
-    if (!partition->reach || !partition->counting || !partition->neighbours || !partition->box || !search.sender ||
-        !search.reach || !search.before)
+    if (!partition->reaches || !partition->counting || !partition->neighbours || !partition->box || !search.sender ||
+        !search.before)
         goto done;
+    partition->reach = partition->reaches + (size_t)own * grid->block_count;
     if (grid->task_count)
         note_senders(grid, processes, search.sender);
-    find_reach(&search, own);
-    memcpy(partition->reach, search.reach, grid->block_count);
+    find_reaches(&search, partition);
     visit_processes(&search, partition, false);
     partition->out = mpm_memory_new(allocator, partition->out_count + 1, sizeof *partition->out);
     partition->in = mpm_memory_new(allocator, partition->in_count + 1, sizeof *partition->in);
@@ -196,7 +209,6 @@ mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *all
     status = MPM_OK;
 done:
     mpm_memory_free(allocator, search.before);
-    mpm_memory_free(allocator, search.reach);
     mpm_memory_free(allocator, search.sender);
     if (status)
         mpm_partition_clear(partition, allocator);
@@ -233,7 +245,7 @@ void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const m
 
 void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocator)
 {
-    mpm_memory_free(allocator, partition->reach);
+    mpm_memory_free(allocator, partition->reaches);
     mpm_memory_free(allocator, partition->counting);
     mpm_memory_free(allocator, partition->neighbours);
     mpm_memory_free(allocator, partition->out);

@@ -29,8 +29,9 @@ typedef struct mpm_neighbour {
 typedef struct mpm_partition {
     int32_t processes, own;
     size_t first_task, end_task;
-    uint8_t *reach;       /* per block: mpm_reach */
-    int32_t *counting;    /* per block: the process whose reports count, the lowest one that finishes the block */
+    uint8_t *reaches;     /* per process and block: mpm_reach */
+    const uint8_t *reach; /* that of the own process */
+    int32_t *counting;    /* per block: the process whose reports count, the lowest one that finishes it; or -1 */
     mpm_neighbour *neighbours; /* ascending in the process */
     size_t neighbour_count;
     int32_t *out, *in;    /* indices of copies */
@@ -40,6 +41,9 @@ typedef struct mpm_partition {
 
 /** The first task of a process; that of process `processes` is the number of tasks. */
 size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process);
+
+/** The first group of a process. */
+size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process);
 
 /** Shares the tasks of `grid` among `processes`, and finds the part of process `own`. `reflects`: passes read nodes
  *  across any wall, too. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing is left allocated. */
