@@ -212,6 +212,7 @@ def interrupted_while_waiting(comm: Any, folder: Path) -> str:
 
 
 def unsupported(comm: Any, folder: Path) -> str:
+    """What is not there, and what is there no more, is answered in all processes."""
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Rigid(density=1000))
     if comm is None or comm.size == 1:
@@ -223,6 +224,12 @@ def unsupported(comm: Any, folder: Path) -> str:
         "NotImplementedError"
     )
     assert raised(comm, sim.view).startswith("NotImplementedError")
+    other = comm.Dup()
+    sim = walled("separate", cells=24, comm=other)
+    sim.step(1)
+    other.Free()
+    assert raised(comm, lambda: sim.step(1)).startswith("RuntimeError: comm: the communicator has been freed")
+    assert sim.totals().mass > 0 and sim.steps == 1
     return "told"
 
 

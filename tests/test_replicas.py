@@ -198,6 +198,12 @@ def test_written_views_added_and_deleted_particles_between_runs():
         assert [*found(sim)] == [*found(alone)]
 
 
+@each("solver", [mpm.sph.Simulation, mpm.fem.Simulation])
+def test_methods_that_run_in_one_process_say_so(solver):
+    with pytest.raises(NotImplementedError, match=r"comm: .* mpm\.Simulation takes comm"):
+        solver(mpm.Scene((0, 0), (1, 1)), spacing=0.1, comm=object())
+
+
 @pytest.mark.slow
 def test_random_scenes():
     """Of explicit and implicit steps, without forces, which Python finds between steps."""

@@ -128,6 +128,8 @@ def options(function: Callable[..., Any] | None = None, *, hints: Mapping[str, s
     def checked(*args: Any, **kwargs: Any) -> Any:
         for name, value in kwargs.items():
             if name not in known:
+                if isinstance(hints.get(name), advice.Later):
+                    raise NotImplementedError(f"{name}: {hints[name]}")
                 hint = f"; {hints[name].format(shown(value))}" if name in hints else _resolution(name, known)
                 near = hint or advice.nearest(name, known) or f"; there are {', '.join(known)}"
                 raise TypeError(f"{_title(function, args)}() has no option {name!r}{near}")

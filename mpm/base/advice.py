@@ -146,6 +146,13 @@ OF_STEP: Table = {
     **dict.fromkeys(("duration", "seconds", "time", "t"), "run({}) takes seconds"),
     "dt": OF_RUN["dt"],
 }
+
+
+class Later(str):
+    """A hint for an option that is to come: its error is a NotImplementedError."""
+
+
+OF_METHODS_ALONE: Table = {"comm": Later("this method runs in one process; mpm.Simulation takes comm")}
 OF_SIMULATION: Table = {
     "cfl": "dt='auto' keeps steps stable, and max_dt= shortens them",
     **dict.fromkeys(

@@ -65,7 +65,7 @@ OF_ELEMENTS = ("J", "F")  # fields of elements that are quantities
 OF_NODES = ("speed", "kinetic_energy", "displacement")  # quantities that elements do not have
 
 
-@takes(Options, CommonArguments)
+@takes(Options, CommonArguments, hints=advice.OF_METHODS_ALONE)
 class Simulation(Solver, kind="fem"):
     """A scene of elastic bodies by linear finite elements: triangles in plane strain, tetrahedra in 3-D.
 

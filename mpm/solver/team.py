@@ -200,11 +200,20 @@ class Team:
 
     def number_of(self, process: int, number: float) -> float:
         """The number that a process has."""
-        return float(interrupts.undisturbed(lambda: self._own.bcast(number, process)))
+        return float(interrupts.undisturbed(lambda: self._communicator().bcast(number, process)))
+
+    def _communicator(self) -> Any:
+        """The one of the team, unless it has ended. All processes free a communicator together."""
+        if self._mpi.Is_finalized() or self._own == self._mpi.COMM_NULL:
+            raise RuntimeError(
+                "comm: the communicator has been freed, or MPI has ended, so the simulation cannot run; "
+                "keep the communicator as long as it is to run"
+            )
+        return self._own
 
     def _meet(self, name: str, error: BaseException | None, key: object = None) -> list[object]:
         """The keys of all processes, unless one has an error: then each raises its own one, or that of the first."""
-        told = interrupts.undisturbed(lambda: self._own.allgather((name, _portable(error), key)))
+        told = interrupts.undisturbed(lambda: self._communicator().allgather((name, _portable(error), key)))
         for process, (other, *_) in enumerate(told):
             if other != told[0][0]:
                 raise Apart(

@@ -50,7 +50,7 @@ ENOUGH = 0.01  # of repulsion, unless the fluid is very soft
 CLOSEST = 0.5  # spacings: particles that begin nearer to others repel them violently
 
 
-@takes(numerics.Numerics, CommonArguments)
+@takes(numerics.Numerics, CommonArguments, hints=advice.OF_METHODS_ALONE)
 class Simulation(Populated, Solver, kind="sph"):
     """A scene of one fluid by weakly compressible smoothed particle hydrodynamics (WCSPH).
 
