@@ -115,6 +115,7 @@ PICTURE = [
     None, 1, "ab", [[[0, 0, 0]]], np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((4, 4, 4), np.uint8),
     np.zeros((0, 4, 3), np.uint8),
 ]
+DEVICE = [1, None, b"cpu", ["cpu"], "", "gpu", "CPU", "cpu:1"]
 NO_PATH = [1, None, b"a", ["a"], {}, ""]
 SIM = [None, 1, "sim", mpm.Simulation, []]
 AXES = [1, "ax", object(), []]
@@ -448,7 +449,7 @@ TARGETS = {
     "Body.initial_gradient": (lambda c, **k: c.scene.bodies[0].initial_gradient(**k), {"x": [(0, 0)]}, {"x": ROWS}),
     "Simulation": (lambda c, **k: mpm.Simulation(**{"scene": c.scene, **k}), {"dx": 0.125},
                    {"scene": [None, 1, "scene", mpm.Scene, mpm.Scene((0, 0), (1, 1))],
-                    "comm": [1, True, "world", object, []], **NUMERICS}),
+                    "comm": [1, True, "world", object, []], "device": DEVICE, **NUMERICS}),
     "Simulation in a periodic scene": (lambda c, **k: mpm.Simulation(c.periodic, **k), {"dx": 0.25},
                                        {"dx": [0.5, 1.0]}),
     "Simulation with a fixed dt": (lambda c, **k: mpm.Simulation(c.scene, **k), {"dx": 0.125, "dt": 1e-5},
