@@ -137,7 +137,7 @@ PyObject *mpm_python_raise(PyObject *self, mpm_status status)
     case MPM_ESCAPED:
         return raise_noted(state->escape_error, self, false);
     case MPM_DEVICE_FAILED:
-        return raise_noted(state->simulation_error, self, false);
+        return raise_noted(state->device_error, self, false);
     default: /* interrupted: the signal handler has raised its exception */
         if (!PyErr_Occurred())
             PyErr_SetNone(PyExc_KeyboardInterrupt);
