@@ -1,10 +1,10 @@
 """Prints the energies and strengths of bodies of `mpm.materials.Brittle`: bars, plates, discs, beams; and the cost.
 
-    python benchmarks/fracture.py [bar|schemes|notch|disc|beam|cost ...]
+    python benchmarks/fracture.py [bar|schemes|notch|disc|beam|faces|cost ...]
 
-`docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar in three
-dimensions, where plates, discs and beams are left out. All takes about three minutes; ``--quick`` leaves the finer
-grids out.
+`docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar and a block
+that slides on a crack in three dimensions, where plates, discs and beams are left out. All takes about three minutes;
+``--quick`` leaves the finer grids out.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Parted:
 
 def bar(
     dx: float, args: argparse.Namespace, *, across: int = 2, shift: float = 0.0, angle: float = 0.0, nu: float = 0.0,
-    rate: float = 0.04, **options: Any,
+    rate: float = 0.04, faces: bool = False, **options: Any,
 ) -> Parted:  # fmt: skip
     """A bar of 1 m, 0.1 m wide and 2 % weaker in the middle, that two grips pull apart."""
     length, width, strength, energy = 1.0, 0.1, 1e3, 0.6
@@ -69,7 +69,12 @@ def bar(
     weak = np.abs(rest[:, 0] - length / 2) < max(0.51 * spacing, 0.5 * dx)
     f = strength * np.where(held, 3, np.where(weak, 0.98, 1))
     material = mpm.materials.Brittle(
-        E=E, nu=nu, density=DENSITY, tensile_strength=f, fracture_energy=energy * np.where(held, 9.0, 1)
+        E=E,
+        nu=nu,
+        density=DENSITY,
+        tensile_strength=f,
+        fracture_energy=energy * np.where(held, 9.0, 1),
+        faces=faces,
     )
     speed = rate * SOUND * strength / E
     scene = mpm.Scene((0,) * dim, dx * np.ceil(at.max(0) / dx + 8))
@@ -304,6 +309,99 @@ def cost(args: argparse.Namespace) -> Iterator[Row]:
     yield "cost: the same with a strength that varies", least[0] / least[2], 0.1, 1.0
 
 
+def sliding(tilt: float, args: argparse.Namespace) -> tuple[float, float]:
+    """A block on a slope of 30° that a crack parts from the rock below it, with friction 0.2, turned against the grid
+    by `tilt` [degrees]: its way over that of a rigid block, and the work of friction over μ N times its way."""
+    dx, slope, friction, g = 0.02, math.radians(30), 0.2, 9.81
+    dim, spacing = args.dim, dx / 2
+    axes = turn(math.radians(tilt), dim)[:, :2]
+    depth = (0.08,) * (dim - 2)
+    rock = lattice((0.8, 0.12, *depth), spacing) - np.array([0.4, 0.12, 0])[:dim]
+    block = lattice((0.28, 0.14, *depth), spacing) - np.array([0.3, 0, 0])[:dim]
+    rest = np.concatenate([rock, block])
+    at = rest @ turn(math.radians(tilt), dim).T + np.array([0.5031, 0.5031, 0.1])[:dim]
+    pull = g * (math.sin(slope) * axes[:, 0] - math.cos(slope) * axes[:, 1])
+    stone = mpm.materials.Brittle(
+        E=E,
+        nu=0.3,
+        density=DENSITY,
+        tensile_strength=1e9,
+        fracture_energy=1e12,
+        faces=True,
+        friction=friction,
+    )
+    scene = mpm.Scene((0,) * dim, (1.2, 1.0, 0.3)[:dim], gravity=tuple(pull))
+    body = scene.add(Points(at, volume=spacing**dim), stone)
+    low = at[0] @ axes[:, 1] + 0.04
+    scene.hold(body, lambda x: x @ axes[:, 1] < low, velocity=(0,) * dim)
+    sim = mpm.Simulation(scene, dx=dx, dtype=args.dtype)
+    sim.particles.damage[:] = abs(rest[:, 1]) < 2 * spacing - 1e-9
+    above = np.arange(len(rest)) >= len(rock)
+    before = np.array(sim.particles.x)[above].mean(axis=0)
+    sim.run(0.3)
+    way = float((np.array(sim.particles.x)[above].mean(axis=0) - before) @ axes[:, 0])
+    rigid = 0.5 * g * (math.sin(slope) - friction * math.cos(slope)) * sim.time**2
+    normal = DENSITY * len(block) * spacing**dim * g * math.cos(slope)
+    return way / rigid, sim.history["friction_work"].sum() / (friction * normal * way)
+
+
+def closing(args: argparse.Namespace) -> float:
+    """A bar of 0.8 m with a crack across it, turned by 20°, that its ends shorten: how far the crack closes before the
+    bar bears as much as without it [cells]."""
+    dx, dim = 0.05, 2
+    along, across = turn(math.radians(20), dim).T
+    rest = lattice((0.8, 0.2), dx / 2) - np.array([0.4, 0.1])
+    at = 0.6 + rest[:, :1] * along + rest[:, 1:] * across
+    stone = mpm.materials.Brittle(
+        E=E, nu=0, density=DENSITY, tensile_strength=1e9, fracture_energy=1e12, faces=True, friction=0.2
+    )
+    scene = mpm.Scene((0, 0), (1.2, 1.2))
+    body = scene.add(
+        Points(at, volume=(dx / 2) ** 2),
+        stone,
+        velocity=lambda x: -0.1 * ((x - 0.6) @ along)[:, None] * along,
+    )
+    for sign, name in ((-1, "left"), (1, "right")):
+        scene.hold(
+            body,
+            lambda x, sign=sign: sign * ((x - 0.6) @ along) > 0.3,
+            velocity=tuple(-0.03 * sign * along),
+            name=name,
+        )
+    sim = mpm.Simulation(scene, dx=dx, dtype=args.dtype)
+    sim.particles.damage[:] = abs(rest[:, 0]) < 0.51 * dx
+    sim.run(0.1)
+    strain = -float(sim.force("right", window=0.02) @ along) / (E * 0.2)
+    return (0.06 * (sim.time - 0.01) - 0.6 * strain) / dx
+
+
+def faces(args: argparse.Namespace) -> Iterator[Row]:
+    """Crack faces that separate and slide: energies of bars, sliding, compression."""
+    for name, dx, options in (
+        ("h 1/20", 1 / 20, {}),
+        ("h 1/40", 1 / 40, {}),
+        ("h 1/20, shifted by h/2", 1 / 20, {"shift": 0.5}),
+        ("h 1/20, turned by 30°", 1 / 20, {"angle": math.pi / 6}),
+    ):
+        if args.dim == 2 and not (args.quick and dx < 1 / 20):
+            found = bar(dx, args, faces=True, **options)
+            pieces = mpm.fragments(found.sim)
+            yield f"faces, bar, {name}: energy over G_f A", found.dissipated, 0.9, 1.1
+            yield f"faces, bar, {name}: stress at the end over f_t", found.last, -0.06, 0.06
+            yield f"faces, bar, {name}: pieces", len(pieces), 2, 2
+    for tilt in (0.0, -20.0) if args.dim == 2 else (-20.0,):
+        way, work = sliding(tilt, args)
+        yield f"faces, block on a slope turned by {abs(tilt):g}°: way over that of a rigid block", way, 0.98, 1.02
+        yield f"faces, block on a slope turned by {abs(tilt):g}°: work over μ N s", work, 0.97, 1.03
+    if args.dim == 2:
+        yield (
+            "faces, a bar with a closed crack, compressed: further shortened, in cells",
+            closing(args),
+            0,
+            0.06,
+        )
+
+
 def report(name: str, found: Parted) -> Iterator[Row]:
     yield f"bar, {name}: energy over G_f A", found.dissipated, 0.7, 1.35
     yield f"bar, {name}: peak over f_t", found.peak, 0.9, 1.02
@@ -311,7 +409,10 @@ def report(name: str, found: Parted) -> Iterator[Row]:
     yield f"bar, {name}: lost by the transfer over G_f A", found.open, -0.01, 0.5
 
 
-CASES = {"bar": bars, "schemes": schemes, "notch": notches, "disc": discs, "beam": beams, "cost": cost}
+CASES = {
+    **{"bar": bars, "schemes": schemes, "notch": notches, "disc": discs, "beam": beams, "faces": faces},
+    "cost": cost,
+}
 
 
 if __name__ == "__main__":

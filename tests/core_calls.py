@@ -221,7 +221,13 @@ KEYWORDS: dict[str, dict[str, Kind]] = {
     | {"artificial_viscosity": vector(0.0, 0.0), "integrator": text("explicit"), "beta": number(0.5)}
     | {"tolerance": number(1e-6), "max_iterations": whole(10), "preconditioner": text("mass")}
     | {"projection": text("semidefinite"), "load": number(0.0), "particle_collisions": text("deep")}
-    | {"dissipation": flag(), "contact": flag(), "damping": number(0.0), "local_damping": number(0.0)}
+    | {
+        "dissipation": flag(),
+        "contact": flag(),
+        "faces": Kind(False, (Raising(), True), (None, 1.0)),
+        "damping": number(0.0),
+        "local_damping": number(0.0),
+    }
     | {"heat": flag(), "pore": Kind(False, (Raising(), True), (None, 1.0)), "conduction": text("explicit")}
     | {"solute": Kind(False, (Raising(), True), (None, 1.0))}
     | {"density_correction": number(0.0)},

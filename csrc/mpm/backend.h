@@ -22,6 +22,8 @@ typedef enum mpm_pass_kind {
     MPM_PASS_MEANS,      /* `field`: means_block; joins by means_fold */
     MPM_PASS_VOLUMES,    /* `stage`: volumes_block; joins by volumes_fold */
     MPM_PASS_FILL,       /* `stage`: fill_block */
+    MPM_PASS_DAMAGE,     /* damage_block */
+    MPM_PASS_AXES,       /* axes_block */
     MPM_PASS_VECTORS,    /* `vectors`: nodes_block; joins by nodes_fold */
     MPM_PASS_COUNT_CONSTRAINED, /* `stage`, `constrained`: constrained_room, which becomes the count of each block */
     MPM_PASS_FIND_CONSTRAINED,

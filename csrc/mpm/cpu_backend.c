@@ -104,6 +104,12 @@ static void visit_block(const mpm_kernels *kernels, const mpm_pass *pass, ptrdif
     case MPM_PASS_FILL:
         kernels->fill_block(pass->stage, b);
         break;
+    case MPM_PASS_DAMAGE:
+        kernels->damage_block(pass->grid, b);
+        break;
+    case MPM_PASS_AXES:
+        kernels->axes_block(pass->grid, b);
+        break;
     case MPM_PASS_VECTORS:
         kernels->nodes_block(pass->vectors, b);
         break;

@@ -146,10 +146,13 @@ static unsigned scattered_by(mpm_operation operation, const mpm_arguments *argum
     case MPM_BODY_FORCE:
         return momentum | impulse;
     case MPM_MOMENTS:
+    case MPM_AXES:
+    case MPM_FACE_MOMENTS:
         return MPM_GRID_AT_SHARED;
     case MPM_FILTER:
     case MPM_AVERAGE:
     case MPM_VOLUME:
+    case MPM_DAMAGE:
     case MPM_LINEARIZE:
     case MPM_TANGENT:
     case MPM_RESIDUAL:

@@ -45,6 +45,7 @@ static const mpm_option rows[] = {
      .words = {[MPM_PARTICLES_DEEP] = "deep", [MPM_PARTICLES_SURFACE] = "surface", [MPM_PARTICLES_OFF] = "off"}},
     {"dissipation", MPM_OPTION_FLAG, AT(dissipation)},
     {"contact", MPM_OPTION_FLAG, AT(contact)},
+    {"faces", MPM_OPTION_FLAG, AT(scheme.faces)},
     {"damping", MPM_OPTION_NUMBER, AT(damping), .range = MPM_FROM(0, 1e90)},
     {"local_damping", MPM_OPTION_NUMBER, AT(scheme.local_damping), .range = MPM_FROM(0, 0.95)},
     {"heat", MPM_OPTION_FLAG, AT(heat)},
@@ -98,6 +99,17 @@ static const char *solve_flaw(const mpm_settings *settings)
                                                       : NULL;
 }
 
+/* Faces touch as bodies do. Their sides are known to explicit steps without further passes between particles and nodes,
+ * and signs of axes at images are not. */
+static bool faces_flaw(const mpm_settings *settings)
+{
+    bool images = false;
+    for (int face = 0; face < 2 * settings->dim; face++)
+        images |= settings->walls[face].contact == MPM_MIRROR || settings->walls[face].contact == MPM_PERIODIC;
+    return !settings->contact || images || settings->heat || settings->scheme.f_bar ||
+           settings->scheme.transfer == MPM_XPIC;
+}
+
 const char *mpm_settings_flaw(const mpm_settings *settings)
 {
     const mpm_scheme *scheme = &settings->scheme;
@@ -116,6 +128,8 @@ const char *mpm_settings_flaw(const mpm_settings *settings)
         return "solute";
     if (settings->contact && scheme->degree == MPM_LINEAR) /* moments do not tell gaps within one cell */
         return "contact";
+    if (scheme->faces && faces_flaw(settings))
+        return "faces";
     if (scheme->f_bar && scheme->f_update != MPM_F_LINEAR)
         return "f_bar";
     if (settings->beta > 0 && settings->beta < 0.5) /* no step is stable */

@@ -300,7 +300,8 @@ mpm_status mpm_simulation_heat_collider(mpm_simulation *simulation, int collider
 
 mpm_status mpm_simulation_layer(mpm_simulation *simulation, int material, int32_t layer)
 {
-    if (material < 0 || (size_t)material >= simulation->material_count || layer < 0 || !simulation->settings.contact)
+    if (material < 0 || (size_t)material >= simulation->material_count || layer < 0 ||
+        !simulation->settings.contact || simulation->settings.scheme.faces)
         return MPM_BAD_ARGUMENT;
     if (has_particles(simulation, material))
         return MPM_BAD_ARGUMENT;

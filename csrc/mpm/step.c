@@ -60,6 +60,7 @@ static double stress_dt(const mpm_simulation *simulation, double dt)
 static void scatter(mpm_simulation *simulation, double dt)
 {
     mpm_synchronize_particles(simulation);
+    mpm_sweeps_faces(simulation);
     mpm_loading_mark(simulation);
     mpm_sweeps_p2g(simulation, stress_dt(simulation, dt));
     mpm_sweeps_body_force(simulation, mpm_implicit_forces_dt(simulation, dt));
@@ -156,7 +157,7 @@ mpm_status mpm_step_report(void *self, mpm_reason reason, const mpm_step *step)
 /* Plans the next step from the last measured state, because a fused sweep scatters for it. */
 static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
 {
-    simulation->stage.scattered = !step->last && !simulation->binning_due;
+    simulation->stage.scattered = !step->last && !simulation->binning_due && !simulation->settings.scheme.faces;
     mpm_timestep_foresee(simulation);
     const double next_dt = mpm_timestep_next(simulation, step);
     mpm_sweeps_f_bar(simulation, step->dt);

@@ -353,10 +353,23 @@ void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
     }
 }
 
+void mpm_sweeps_faces(mpm_simulation *simulation)
+{
+    if (!simulation->settings.scheme.faces)
+        return;
+    const mpm_pass damage = {.kind = MPM_PASS_DAMAGE, .grid = &simulation->grid};
+    const mpm_pass axes = {.kind = MPM_PASS_AXES, .grid = &simulation->grid};
+    sweep(simulation, MPM_DAMAGE, (mpm_arguments){0});
+    mpm_sweeps_pass(simulation, &damage);
+    sweep(simulation, MPM_AXES, (mpm_arguments){0});
+    mpm_sweeps_pass(simulation, &axes);
+}
+
 void mpm_sweeps_moments(mpm_simulation *simulation)
 {
+    const bool faces = simulation->settings.scheme.faces;
     if (simulation->settings.contact && simulation->grid.shared_copy_count)
-        sweep(simulation, MPM_MOMENTS, (mpm_arguments){0});
+        sweep(simulation, faces ? MPM_FACE_MOMENTS : MPM_MOMENTS, (mpm_arguments){0});
 }
 
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments)

@@ -16,6 +16,7 @@ void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *re
 /* The reduction of what all blocks report, or those that the process counts; the rest of it is as it was. */
 mpm_reduction mpm_sweeps_of_blocks(const mpm_simulation *simulation, mpm_reduction reduction);
 void mpm_sweeps_p2g(mpm_simulation *simulation, double dt);
+void mpm_sweeps_faces(mpm_simulation *simulation);   /* before P2G: the sides of cracks */
 void mpm_sweeps_moments(mpm_simulation *simulation); /* after P2G, where bodies may touch */
 void mpm_sweeps_body_force(mpm_simulation *simulation, double dt); /* after P2G, if the step has a body force */
 void mpm_sweeps_mark_holds(mpm_simulation *simulation, int first, bool begins); /* of regions from `first` on */

@@ -14,6 +14,7 @@ from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.fem import meshing
 from mpm.io.description import listing, mapping
+from mpm.materials.brittle import Brittle
 from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
 from mpm.scene import scene as _scene
@@ -83,6 +84,10 @@ def refuse_scene(scene: _scene.Scene) -> None:
     refuse_rebounds(scene)
     for body in scene.bodies:
         law = body.material._row
+        if isinstance(body.material, Brittle) and body.material.faces:
+            raise ValueError(
+                f"body {body.name!r}: faces = True: elements do not part; leave faces out, or use mpm.Simulation"
+            )
         if isinstance(body.material, UserLaw):
             raise ValueError(
                 f"body {body.name!r}: {body.material._title} is compiled outside of the package, and mpm.fem "

@@ -31,13 +31,19 @@ class Brittle(_Flowing, _Elastic):
     on ``particles.damage``, ω from 0 to 1, takes the share ω of the stiffness in tension along the principal axes: with
     r = max τ₁/((1 − ω) f_t) over time, 1 − ω = exp(−(r − 1)/r_f)/r. The stress in a bar falls as f_t exp(−(r − 1)/r_f),
     r = E ε/f_t. Compression is not weakened, so that cracks which have closed carry it in full, and shear as well:
-    cracks do not slide. Damage does not heal.
+    without `faces`, cracks do not slide. Damage does not heal.
 
     A crack is a band of damaged particles l_c wide, and r_f = E G_f/(l_c f_t²) − ½ lets it dissipate the fracture
     energy G_f per area, whatever the cell size (crack band). l_c is 2 dx with the quadratic kernel, the width of
     material that a crack between two nodes strains. How much of it breaks depends on where nodes and particles lie: a
     bar that is pulled apart dissipates 0.7 to 1.3 G_f A. A dx of E G_f/f_t² or more is too coarse, and raises. The
     damage shows the cracks; `mpm.fragments` finds the pieces.
+
+    With ``faces=True``, nodes near a crack have a velocity for each of its sides, told by the gradient of the damage:
+    faces separate and slide where both have particles with 0.01 f_t left. Pieces touch as bodies do (`mpm.Contact`),
+    and ``history["friction_work"]`` counts their friction. All Brittle bodies of a scene share the sides, and so have
+    faces with one friction, or none has. Contact between bodies, rigid bodies, fluids, heat, mirrors, periodic walls,
+    F-bar and XPIC raise beside them.
 
     Damage begins with the next step. The books count its dissipation as plastic (``dissipation=True``). Where less than
     0.001 f_t is left, F keeps its principal stretches at most e: pieces may be farther apart. Steps are explicit:
@@ -58,6 +64,11 @@ class Brittle(_Flowing, _Elastic):
     crack_band : float, optional
         l_c [m], > 0; default None: 1, 2 or 2.5 dx with the linear, quadratic or cubic kernel. 2 E G_f/f_t² or more
         raises. Tests of `mpm.point`, which have no grid, need a number.
+    faces : bool, optional
+        Do the faces of a crack separate and slide? Default False: they stay in one velocity field, and separate where
+        no particles are within the kernel.
+    friction : float, optional
+        Coulomb's coefficient of these faces, >= 0; default 0.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     solute : mpm.Solute, optional
@@ -66,6 +77,8 @@ class Brittle(_Flowing, _Elastic):
     References
     ----------
     Bažant, Oh: Crack band theory for fracture of concrete. Materials and Structures 16 (1983) 155-177.
+    Homel, Herbold: Field-gradient partitioning for fracture and frictional contact in the material point method.
+    Int. J. Numer. Methods Eng. 109 (2017) 1013-1044.
     Ladevèze, Lemaitre: Damage effective stress in quasi unilateral conditions. IUTAM Congress, Lyngby, 1984.
     """
 
@@ -78,11 +91,20 @@ class Brittle(_Flowing, _Elastic):
     tensile_strength: float
     fracture_energy: float
     crack_band: float | None = None
+    faces: bool = False
+    friction: float = 0.0
     thermal: Thermal | None = field(default=None, repr=False)
     solute: Solute | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         Material.__post_init__(self)
+        object.__setattr__(self, "faces", _check.flag("faces", self.faces))
+        object.__setattr__(self, "friction", _check.number("friction", self.friction, low=0))
+        if self.friction and not self.faces:
+            raise ValueError(
+                f"friction = {self.friction:g}: acts on the faces of cracks, which faces = False has not; set "
+                "faces=True, or leave it out"
+            )
         if self.crack_band is not None and not self._varies:
             _check.number("crack_band", self.crack_band, high=self._widest, high_open=True, unit="m")
 

@@ -11,6 +11,7 @@ from mpm.base import _check
 from mpm.base.options import Row
 from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
+from mpm.mpm import faces
 from mpm.scene import heat, pores, solutes
 from mpm.scene.scene import Scene
 
@@ -114,6 +115,7 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
     for name, found in (
         ("colliders", scene.colliders),
         ("contacts between bodies", scene._touches),
+        ("faces = True", faces.exist(scene._filling)),
         ("thermal", heat.conducts(scene)),
         ("pore", pores.saturated(scene)),
         ("solute", solutes.dissolves(scene)),

@@ -15,7 +15,7 @@ from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials.laws import Material
 from mpm.materials.pore import SURFACES
-from mpm.mpm import citations, devices
+from mpm.mpm import citations, devices, faces
 from mpm.scene import heat, pores, solutes, walls
 from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
@@ -264,6 +264,8 @@ class Numerics(Leaving):
         walls.refuse_few_cells(scene.walls, chosen.cells, dx)
         chosen._refuse_contact(scene)
         chosen._refuse_solute(scene)
+        for material in scene._filling:
+            faces.refuse(chosen, scene, material, scene._filling)
         chosen._refuse_pore(scene)
         chosen._refuse_heat(scene)
         chosen.refuse_dashpots(scene)
@@ -503,7 +505,8 @@ def new_core(
     arguments = chosen._for_core(scene) | {
         "c_keep": 1 - chosen.c_damping,
         "load": load,
-        "contact": scene._touches,
+        "contact": scene._touches or faces.exist(scene._filling),
+        "faces": faces.exist(scene._filling),
         "heat": heat.conducts(scene) or pores.saturated(scene) or solutes.dissolves(scene),
         "pore": pores.saturated(scene),
         "solute": solutes.dissolves(scene),
@@ -517,6 +520,8 @@ def new_core(
     core = _core.Simulation(**arguments)
     if scene._touches:
         _set_contacts(core, scene)
+    if faces.exist(scene._filling):
+        core.set_contact("separate", faces.friction(scene._filling), 0.0)
     for face, wall in enumerate(scene.walls.values()):
         if found := walls.heat_of(wall) or walls.solute_of(wall):
             core.set_heat_wall(face, *found)

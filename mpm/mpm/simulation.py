@@ -21,7 +21,7 @@ from mpm.handles.solver import Solver
 from mpm.joints import Joint
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
-from mpm.mpm import bodies, citations, devices, fullness, grid, numerics
+from mpm.mpm import bodies, citations, devices, faces, fullness, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
 from mpm.mpm.interpolation import REACH, at_points, with_images
 from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, warn_of_thin
@@ -573,9 +573,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         index = self._indices.get((material, layer)) if form is None else self._vacant(material, form)
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
-            index = self._indices[material, layer] = numerics.add_material(
-                self._core, material, layer, self._numerics
-            )
+            faces.refuse_late(self._numerics, self._scene, material)
+            index = numerics.add_material(self._core, material, layer, self._numerics)
+            self._indices[material, layer] = index
             self._materials.append(material)
             self._layers.append(layer)
             self._correct_first_fluid()

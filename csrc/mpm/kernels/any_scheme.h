@@ -5,8 +5,8 @@
 #pragma once
 #define ARENA_DEGREE MPM_CUBIC
 #define ANY_SCHEME 1
+#include "mpm/kernels/faces.h"
 #include "mpm/kernels/particle_limits.h"
-#include "mpm/kernels/stencil_any.h"
 
 struct run {
     char unused;
@@ -19,6 +19,8 @@ INLINE void run_begin(struct run *run)
 
 struct workspace {
     arena velocity, before, momentum, impulse, midpoint, spin, volume_change, fill;
+    arena second_velocity, second_before, second_momentum, second_impulse; /* of the second sides of cracks */
+    struct sides sides;
     struct stencil stencil;
 };
 
@@ -42,7 +44,8 @@ INLINE matrix gather_gradient(const mpm_sweep *sweep, struct workspace *work, co
     struct stencil *s = &work->stencil;
     matrix G;
     stencil_prepare(s, tile->x, scheme->degree);
-    stencil_gather(s, work->velocity + ARENA_SLACK, NULL, scheme->degree, mls ? WANT_MOMENT : WANT_SLOPE);
+    gather_by_side(&work->sides, s, work->velocity, work->second_velocity, scheme->degree,
+                   mls ? WANT_MOMENT : WANT_SLOPE);
     UNROLL for (int b = 0; b < DIM; b++)
         UNROLL for (int a = 0; a < DIM; a++) {
             const wide found = mls ? k->affine * wide_fnma(s->e[a], stencil_sum(s, 0, b), stencil_sum(s, 1 + a, b))
@@ -56,6 +59,9 @@ INLINE void begin_scatter(struct workspace *work)
 {
     memset(work->momentum, 0, sizeof work->momentum);
     memset(work->impulse, 0, sizeof work->impulse);
+    memset(work->second_momentum, 0, sizeof work->second_momentum);
+    memset(work->second_impulse, 0, sizeof work->second_impulse);
+    work->sides.exist = false;
 }
 
 INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, struct run *run)
@@ -64,4 +70,9 @@ INLINE void end_scatter(const mpm_sweep *sweep, const mpm_group *group, struct w
     arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_VELOCITY]);
     if (sweep->grid->copies[MPM_GRID_IMPULSE])
         arena_add(work->impulse + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_IMPULSE]);
+    if (!work->sides.exist)
+        return;
+    add_second_field(group, work->second_momentum, sweep->grid->copies[MPM_GRID_VELOCITY]);
+    if (sweep->grid->copies[MPM_GRID_IMPULSE])
+        add_second_field(group, work->second_impulse, sweep->grid->copies[MPM_GRID_IMPULSE]);
 }

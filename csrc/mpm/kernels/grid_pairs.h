@@ -119,6 +119,27 @@ INLINE void warm_node(const mpm_grid *grid, const mpm_place *place, int n, const
     }
 }
 
+/* Do both sides of a crack have broken particles? The free real of the moments (faces.c) tells. */
+INLINE bool is_open(const mpm_grid *grid, const mpm_place *place, int n)
+{
+    bool open = true;
+    for (int32_t b = place->first; b < place->first + 2; b++) {
+        const node4 row = sum_node(grid, &grid->blocks[b], moment_fields[MOMENT_ROWS - 1], n);
+        open &= row[DIM == 3 ? 2 : 1] > 0;
+    }
+    return open;
+}
+
+/* Gives both sides of a node the velocity of their sum. */
+INLINE void join_sides(const mpm_grid *grid, const mpm_place *place, mpm_grid_field field, int n)
+{
+    node4 *a = (node4 *)(field_nodes(grid, field, place->first) + 4 * n);
+    node4 *b = (node4 *)(field_nodes(grid, field, place->first + 1) + 4 * n);
+    const real mass[2] = {(*a)[3], (*b)[3]};
+    for (int c = 0; c < DIM; c++)
+        (*a)[c] = (*b)[c] = (mass[0] * (*a)[c] + mass[1] * (*b)[c]) / (mass[0] + mass[1]);
+}
+
 /* All contacts of node n of a place. */
 NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, int n, const int32_t *layers, int count)
 {
@@ -179,6 +200,9 @@ INLINE void meet(const mpm_grid_pass *pass, const mpm_place *place)
 {
     memset(&pass->pair_books[place->first_pair], 0,
            (size_t)place->count * (size_t)(place->count - 1) / 2 * sizeof *pass->pair_books);
+    const bool faces = pass->scheme.faces;
+    if (faces && !is_cracked(pass->grid, place->first))
+        return;
     fetch_moments(pass->grid, place);
     for (uint64_t left = pass->grid->shared_nodes[place->first]; left; left &= left - 1) {
         const int n = __builtin_ctzll(left);
@@ -187,7 +211,12 @@ INLINE void meet(const mpm_grid_pass *pass, const mpm_place *place)
         for (int32_t k = 0; k < place->count && count < MPM_MOST_AT_NODE; k++)
             if (field_nodes(pass->grid, MPM_GRID_VELOCITY, place->first + k)[4 * n + 3] > 0)
                 layers[count++] = k;
-        if (count > 1)
+        if (count > 1 && faces && !is_open(pass->grid, place, n)) {
+            join_sides(pass->grid, place, MPM_GRID_VELOCITY, n);
+            if (mpm_scheme_is_split(&pass->scheme))
+                join_sides(pass->grid, place, MPM_GRID_BEFORE, n);
+        } else if (count > 1) {
             meet_at_node(pass, place, n, layers, count);
+        }
     }
 }

@@ -22,6 +22,8 @@ void MPM_KERNEL(node_means_fold)(const mpm_grid *grid, mpm_grid_field field, ptr
 void MPM_KERNEL(fill_sum)(const mpm_grid_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(fill_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
 void MPM_KERNEL(fill_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+void MPM_KERNEL(faces_damage_block)(const mpm_grid *grid, ptrdiff_t block);
+void MPM_KERNEL(faces_axes_block)(const mpm_grid *grid, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_block)(const mpm_node_pass *pass, ptrdiff_t block);
 void MPM_KERNEL(node_vectors_fold)(const mpm_node_pass *pass, ptrdiff_t fold);
 int32_t MPM_KERNEL(constrained_nodes_room)(const mpm_grid_pass *pass, ptrdiff_t block);
@@ -59,6 +61,8 @@ const mpm_kernels MPM_KERNEL(kernel_table) = {
     .volumes_block = MPM_KERNEL(fill_sum),
     .volumes_fold = MPM_KERNEL(fill_fold),
     .fill_block = MPM_KERNEL(fill_block),
+    .damage_block = MPM_KERNEL(faces_damage_block),
+    .axes_block = MPM_KERNEL(faces_axes_block),
     .nodes_block = MPM_KERNEL(node_vectors_block),
     .nodes_fold = MPM_KERNEL(node_vectors_fold),
     .constrained_room = MPM_KERNEL(constrained_nodes_room),

@@ -36,6 +36,9 @@
     X(MPM_RIGID_PLACE, rigid_place, sweep, sweep_any) /* x, v, C, F of the particles of rigid bodies, from these */ \
     X(MPM_AVERAGE, average, f_bar, f_bar)             /* F-bar: the volume change of the step, to the grid */ \
     X(MPM_MOMENTS, moments, contact, contact)         /* after P2G: moments of the volume, where layers meet */ \
+    X(MPM_DAMAGE, damage, faces, faces)               /* before P2G: damage, to the grid */ \
+    X(MPM_AXES, axes, faces, faces)                   /* then: the gradient of the damage, squared, to the grid */ \
+    X(MPM_FACE_MOMENTS, moments, faces, faces)        /* as MPM_MOMENTS, of the sides of cracks */ \
     X(MPM_VOLUME, volume, fill, fill)                 /* of materials whose mass does not tell it, to the grid */ \
     X(MPM_LINEARIZE, linearize, tangent, tangent_any) /* as MPM_TANGENT, with dt f linear about F^n */ \
     X(MPM_TANGENT, tangent, tangent, tangent_any)     /* as MPM_RESIDUAL; keeps the tangent, scatters its diagonal */ \
@@ -393,6 +396,9 @@ typedef struct mpm_kernels {
     void (*volumes_block)(const mpm_grid_pass *pass, ptrdiff_t block);
     void (*volumes_fold)(const mpm_grid_pass *pass, ptrdiff_t fold);
     void (*fill_block)(const mpm_grid_pass *pass, ptrdiff_t block);
+    /** Passes over all blocks after MPM_DAMAGE and after MPM_AXES. */
+    void (*damage_block)(const mpm_grid *grid, ptrdiff_t block);
+    void (*axes_block)(const mpm_grid *grid, ptrdiff_t block);
     /** The two of node means for the vectors of a solve; only operations with `copies` need the second one. */
     void (*nodes_block)(const mpm_node_pass *pass, ptrdiff_t block);
     void (*nodes_fold)(const mpm_node_pass *pass, ptrdiff_t fold);

@@ -15,6 +15,12 @@ INLINE real *field_nodes(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b
     return block_vec4s(grid->field[field], b);
 }
 
+/* Does a block have broken particles around it (faces.c)? */
+INLINE bool is_cracked(const mpm_grid *grid, int32_t block)
+{
+    return field_nodes(grid, MPM_GRID_DAMAGE, block)[2] > 0;
+}
+
 /* Where the sums of a block go: to its nodes or, if it has images, to the raw sums, which every image must find. */
 INLINE real *field_sums(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
 {

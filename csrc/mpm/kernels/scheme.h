@@ -54,6 +54,7 @@ typedef struct mpm_scheme {
     double viscosity[2];   /* coefficients of the artificial viscosity, linear and quadratic, at least 0; explicit */
     double density_correction; /* kappa: rate at which J of fluids follows the density of the grid, over the shear rate
                                 * (fill.c); explicit */
+    bool faces;            /* crack faces separate and slide (faces.c); explicit */
 } mpm_scheme;
 
 /** Does compression meet an artificial viscosity (mpm/kernels/shock.h)? */
@@ -68,7 +69,7 @@ static inline bool mpm_scheme_is_standard(const mpm_scheme *scheme)
     return scheme->transfer == MPM_APIC && scheme->degree == MPM_QUADRATIC &&
            scheme->gradient == MPM_GRADIENT_MLS && scheme->f_update == MPM_F_LINEAR && !scheme->midpoint &&
            scheme->c_keep == 1 && !scheme->f_bar && !(scheme->local_damping > 0) &&
-           !mpm_scheme_is_viscous(scheme);
+           !mpm_scheme_is_viscous(scheme) && !scheme->faces;
 }
 
 /** Does C take part in P2G, as an affine velocity? */
@@ -96,10 +97,11 @@ static inline bool mpm_scheme_is_split(const mpm_scheme *scheme)
     return mpm_scheme_reads_before(scheme) || scheme->midpoint || scheme->local_damping > 0;
 }
 
-/** Does G2P compute v and C from node velocities alone, whatever v and C were before? */
+/** Does G2P compute v and C from node velocities alone, whatever v and C were before? With faces it needs to know the
+ *  sides of particles, too. */
 static inline bool mpm_scheme_recomputes_velocity(const mpm_scheme *scheme)
 {
-    return !mpm_scheme_is_split(scheme);
+    return !mpm_scheme_is_split(scheme) && !scheme->faces;
 }
 
 /** Can a particle move with a velocity other than that of the grid? */

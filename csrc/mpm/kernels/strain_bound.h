@@ -90,6 +90,8 @@ NOINLINE bool strains_less(const mpm_sweep *sweep, double dt, const mpm_block_re
     for (int k = 0; k < MPM_NEIGHBOURS; k++) {
         if ((DIM == 2 && k >= 9) || group->node_block[k] < 0)
             continue;
+        if (ANY_SCHEME && sweep->scheme.faces && is_cracked(sweep->grid, group->node_block[k]))
+            return false;
         const mpm_block_report *report = &blocks[group->node_block[k]];
         for (int a = 0; a < DIM; a++) {
             low[a] = low[a] < report->lowest[a] ? low[a] : report->lowest[a];

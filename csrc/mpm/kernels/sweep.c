@@ -15,6 +15,12 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
     velocities_read(&work->velocities, group, fills ? sweep->fill : sweep->grid->field[MPM_GRID_VELOCITY], fills);
 }
 
+/* Crack faces are a matter of any scheme. */
+INLINE void begin_sides(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    (void)sweep, (void)group, (void)work;
+}
+
 /* Computes velocity and its gradient from the grid. Frozen particles (mass 0) do not move. `fill`: receives how full
  * the grid is there, or NULL. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,

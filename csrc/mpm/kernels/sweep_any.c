@@ -29,11 +29,38 @@ NOINLINE void read_midpoint(const mpm_sweep *sweep, const mpm_group *group, stru
 }
 
 /* In 2-D, the four reals of a node hold its velocity and its velocity before forces. */
+INLINE void read_both(const mpm_group *group, real *arena, const real *velocity, const real *before)
+{
+    ARENA_LINES(group, group->node_block, {
+        UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
+            memcpy(arena + in_arena + n, velocity + in_grid + n, 2 * sizeof(real));
+            memcpy(arena + in_arena + n + 2, before + in_grid + n, 2 * sizeof(real));
+        }
+    });
+}
+
+/* The velocities of the second sides of cracks. */
+NOINLINE void read_second_sides(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, bool split)
+{
+    const real *velocity = sweep->grid->field[MPM_GRID_VELOCITY], *before = sweep->grid->field[MPM_GRID_BEFORE];
+    const mpm_group second = second_field(group);
+    if (DIM == 2 && split) {
+        read_both(&second, work->second_velocity + ARENA_SLACK, velocity, before);
+        return;
+    }
+    arena_read(work->second_velocity + ARENA_SLACK, &second, velocity);
+    if (split)
+        arena_read(work->second_before + ARENA_SLACK, &second, before);
+}
+
 INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work, const bool fills)
 {
     const real *velocity = sweep->grid->field[MPM_GRID_VELOCITY], *before = sweep->grid->field[MPM_GRID_BEFORE];
     real *arena = work->velocity + ARENA_SLACK;
     const bool split = mpm_scheme_reads_before(&sweep->scheme);
+    read_sides(sweep, group, &work->sides);
+    if (work->sides.exist)
+        read_second_sides(sweep, group, work, split);
     if (sweep->scheme.midpoint)
         read_midpoint(sweep, group, work);
     if (sweep->volume_change)
@@ -41,12 +68,7 @@ INLINE void begin_gather(const mpm_sweep *sweep, const mpm_group *group, struct 
     if (fills)
         arena_read(work->fill + ARENA_SLACK, group, sweep->fill);
     if (DIM == 2 && split) {
-        ARENA_LINES(group, group->node_block, {
-            UNROLL for (int n = 0; n < 4 * nodes; n += 4) {
-                memcpy(arena + in_arena + n, velocity + in_grid + n, 2 * sizeof(real));
-                memcpy(arena + in_arena + n + 2, before + in_grid + n, 2 * sizeof(real));
-            }
-        });
+        read_both(group, arena, velocity, before);
         return;
     }
     arena_read(arena, group, velocity);
@@ -126,6 +148,14 @@ NOINLINE void average_volume(const mpm_sweep *sweep, struct workspace *work, con
     motion->gradient = matrix_select(alive, f_bar_gradient(motion->gradient, k->gather_dt, mean), motion->gradient);
 }
 
+/* Gathers anew for particles on second sides of cracks. */
+NOINLINE void gather_second(struct workspace *work, int degree, unsigned wanted)
+{
+    real *const arenas[2] = {work->velocity + ARENA_SLACK, work->second_velocity + ARENA_SLACK};
+    real *const before[2] = {work->before + ARENA_SLACK, work->second_before + ARENA_SLACK};
+    gather_sides(&work->sides, &work->stencil, arenas, before, degree, wanted);
+}
+
 /* Computes the new v and C, and the velocity and gradient that move and strain particles: see the table in scheme.h.
  * `fill`: receives how full the grid is there, or NULL. */
 INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, const struct constants *k,
@@ -140,10 +170,13 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     struct motion motion;
     matrix moment = matrix_identity(), slope = moment;
 
+    const unsigned wanted = (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0) |
+                            (DIM == 3 && mpm_scheme_reads_before(scheme) ? WANT_SECOND : 0);
     stencil_prepare(s, tile->x, scheme->degree);
-    stencil_gather(s, work->velocity + ARENA_SLACK, work->before + ARENA_SLACK, scheme->degree,
-                   (mls || by_moment ? WANT_MOMENT : 0) | (!mls || by_slope ? WANT_SLOPE : 0) |
-                       (DIM == 3 && mpm_scheme_reads_before(scheme) ? WANT_SECOND : 0));
+    const bool sided = __builtin_expect(work->sides.exist, 0) && find_sides(&work->sides, s, scheme->degree);
+    stencil_gather(s, work->velocity + ARENA_SLACK, work->before + ARENA_SLACK, scheme->degree, wanted);
+    if (sided)
+        gather_second(work, scheme->degree, wanted);
     UNROLL for (int b = 0; b < DIM; b++) {
         const wide v = stencil_sum(s, 0, b);
         UNROLL for (int a = 0; a < DIM; a++) {
@@ -185,6 +218,23 @@ INLINE struct motion gather(const mpm_sweep *sweep, struct workspace *work, cons
     if (sweep->volume_change)
         average_volume(sweep, work, k, tile, &motion);
     return motion;
+}
+
+/* Scatters by the sides of cracks. */
+NOINLINE void scatter_second(struct workspace *work, int count, int degree,
+                             const struct deposit deposits[MOST_DEPOSITS], bool split)
+{
+    real *const momentum[2] = {work->momentum + ARENA_SLACK, work->second_momentum + ARENA_SLACK};
+    real *const impulse[2] = {work->impulse + ARENA_SLACK, work->second_impulse + ARENA_SLACK};
+    scatter_sides(&work->sides, &work->stencil, momentum, count, degree, &deposits[0]);
+    if (split)
+        scatter_sides(&work->sides, &work->stencil, impulse, count, degree, &deposits[1]);
+}
+
+/* Before a scatter without a gather. */
+INLINE void begin_sides(const mpm_sweep *sweep, const mpm_group *group, struct workspace *work)
+{
+    read_sides(sweep, group, &work->sides);
 }
 
 INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *run, const struct constants *k,
@@ -233,7 +283,9 @@ INLINE void scatter(const mpm_sweep *sweep, struct workspace *work, struct run *
     real *const arenas[MOST_DEPOSITS] = {work->momentum + ARENA_SLACK, work->impulse + ARENA_SLACK};
     UNROLL for (int n = 0; n < MOST_DEPOSITS; n++)
         fold_offset(&deposits[n], s->e);
-    if (split)
+    if (__builtin_expect(work->sides.exist, 0) && find_sides(&work->sides, s, scheme->degree))
+        scatter_second(work, count, scheme->degree, deposits, split);
+    else if (split)
         stencil_scatter_both(s, arenas, count, scheme->degree, deposits);
     else
         stencil_scatter(s, arenas[0], count, scheme->degree, momentum);
@@ -319,6 +371,13 @@ void MPM_KERNEL(sweep_any_rest_volume)(const mpm_sweep *sweep, const mpm_argumen
     for_each_group(sweep, arguments, task, sweep->workspaces[thread], rest_volume_group);
 }
 
+INLINE void add_sides(const mpm_group *group, const struct workspace *work, real *first, real *second, void *copies)
+{
+    arena_add(first + ARENA_SLACK, group, copies);
+    if (work->sides.exist)
+        add_second_field(group, second, copies);
+}
+
 /* The couples of loads on a particle: force times arm, as if the force acted at the end of the arm [N m]. */
 static bool add_couples(const mpm_forcing *forcing, int32_t row, double couple[DIM][DIM])
 {
@@ -360,8 +419,10 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
     const mpm_forcing *forcing = arguments->body_force.forcing;
     const double dt = arguments->body_force.dt, *b = forcing->body_force;
     const bool split = mpm_scheme_is_split(&sweep->scheme), rigid = is_rigid(sweep, group);
-    real *target = (split ? work->impulse : work->momentum) + ARENA_SLACK;
+    real *target = split ? work->impulse : work->momentum;
+    real *second = split ? work->second_impulse : work->second_momentum;
     struct stencil *s = &work->stencil;
+    read_sides(sweep, group, &work->sides);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -382,10 +443,11 @@ static void body_force_group(const mpm_sweep *sweep, const mpm_arguments *argume
             deposit_couples(sweep, forcing, group->first_tile + t, dt, &deposit);
             fold_offset(&deposit, s->e);
         }
-        stencil_scatter(s, target, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree, &deposit);
+        scatter_by_side(&work->sides, s, target, second, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree,
+                        &deposit);
     }
     if (!rigid)
-        arena_add(target, group, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
+        add_sides(group, work, target, second, sweep->grid->copies[split ? MPM_GRID_IMPULSE : MPM_GRID_VELOCITY]);
 }
 
 void MPM_KERNEL(sweep_any_body_force)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task,
@@ -445,6 +507,9 @@ static void load_power_group(const mpm_sweep *sweep, const mpm_arguments *argume
     const mpm_grid_field moves = sweep->scheme.midpoint ? MPM_GRID_MIDPOINT : MPM_GRID_VELOCITY;
     if (!is_rigid(sweep, group))
         arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[moves]);
+    read_sides(sweep, group, &work->sides);
+    if (work->sides.exist)
+        read_second_field(group, work->second_velocity, sweep->grid->field[moves]);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
         const int32_t *row = sweep->particles->row + t * WIDTH;
         if (!has_loads(forcing, row))
@@ -473,6 +538,7 @@ static void share_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
     struct stencil *s = &work->stencil;
     if (is_rigid(sweep, group))
         return;
+    read_sides(sweep, group, &work->sides);
     for (ptrdiff_t t = 0; t < group->tiles; t++) {
         const ptrdiff_t left = group->count - t * WIDTH;
         struct tile tile;
@@ -484,10 +550,10 @@ static void share_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
                 ((real *)&deposit.Q[c])[q] = holds[row] >> (first + c) & 1 ? wide_lane(tile.mass, q) : 0;
         }
         stencil_prepare(s, tile.x, sweep->scheme.degree);
-        stencil_scatter(s, work->momentum + ARENA_SLACK, left < WIDTH ? (int)left : WIDTH, sweep->scheme.degree,
-                        &deposit);
+        scatter_by_side(&work->sides, s, work->momentum, work->second_momentum, left < WIDTH ? (int)left : WIDTH,
+                        sweep->scheme.degree, &deposit);
     }
-    arena_add(work->momentum + ARENA_SLACK, group, sweep->grid->copies[MPM_GRID_SHARES]);
+    add_sides(group, work, work->momentum, work->second_momentum, sweep->grid->copies[MPM_GRID_SHARES]);
 }
 
 void MPM_KERNEL(sweep_any_share)(const mpm_sweep *sweep, const mpm_arguments *arguments, ptrdiff_t task, int thread)

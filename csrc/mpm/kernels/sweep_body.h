@@ -57,6 +57,8 @@ INLINE void sweep_group(const mpm_sweep *sweep, const mpm_arguments *arguments, 
         begin_gather(sweep, group, work, fills);
     if (scatters)
         run_begin(&run);
+    if (scatters && !gathers)
+        begin_sides(sweep, group, work);
     if (pieces & SUM)
         rigid_begin(&rigid_tally);
 

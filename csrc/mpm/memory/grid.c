@@ -58,7 +58,7 @@ static mpm_status add_images(mpm_block_map *map, const mpm_symmetry symmetry[3],
 
 /* Finds the touched blocks, sorted along the curve and by layer, and writes their indices into the groups. */
 static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, size_t group_count,
-                              const mpm_symmetry symmetry[3], int dim)
+                              const mpm_symmetry symmetry[3], int dim, bool faces)
 {
     bool layered = false;
     const int neighbours = dim == 3 ? 27 : 9;
@@ -72,12 +72,15 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
     for (size_t g = 0; g < group_count; g++) {
         layered |= groups[g].layer != groups[0].layer;
         for (int k = 0; k < neighbours; k++)
-            groups[g].node_block[k] = -1;
+            groups[g].node_block[k] = groups[g].face_block[k] = -1;
         for (uint32_t left = touched_neighbours(&groups[g], dim); left; left &= left - 1) {
             const int k = __builtin_ctz(left);
             groups[g].node_block[k] =
                 mpm_block_map_insert(&map, mpm_block_map_neighbour(groups[g].block, groups[g].layer, dim, k));
             if (groups[g].node_block[k] < 0)
+                goto done;
+            if (faces && (groups[g].face_block[k] = mpm_block_map_insert(
+                              &map, mpm_block_map_neighbour(groups[g].block, groups[g].layer + 1, dim, k))) < 0)
                 goto done;
         }
     }
@@ -98,9 +101,12 @@ static mpm_status find_blocks(mpm_grid *grid, const mpm_allocator *allocator, mp
         rank[order[b].found] = (int32_t)b;
     }
     for (size_t g = 0; g < group_count; g++)
-        for (int k = 0; k < neighbours; k++)
+        for (int k = 0; k < neighbours; k++) {
             if (groups[g].node_block[k] >= 0)
                 groups[g].node_block[k] = rank[groups[g].node_block[k]];
+            if (groups[g].face_block[k] >= 0)
+                groups[g].face_block[k] = rank[groups[g].face_block[k]];
+        }
     status = MPM_OK;
 done:
     mpm_memory_free(allocator, rank);
@@ -133,6 +139,17 @@ static mpm_status cut_tasks(mpm_grid *grid, const mpm_allocator *allocator, cons
     return MPM_OK;
 }
 
+/* Table `side` of a group: of its nodes, or of those of the other side of cracks. */
+static int32_t *blocks_of(mpm_group *group, int side)
+{
+    return side ? group->face_block : group->node_block;
+}
+
+static int32_t *copies_of(mpm_group *group, int side)
+{
+    return side ? group->face_copy : group->copy;
+}
+
 /* Numbers the private copies of every task, and lists the copies of every block in task order. */
 static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, mpm_group *groups, int dim)
 {
@@ -146,9 +163,10 @@ static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, 
     for (size_t t = 0; t < grid->task_count; t++) {
         grid->task_copy[t] = (int32_t)copies;
         for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
-            for (int k = 0; k < neighbours; k++) {
-                int32_t b = groups[g].node_block[k];
-                groups[g].copy[k] = -1;
+            for (int k = 0; k < 2 * neighbours; k++) {
+                const int32_t b = blocks_of(&groups[g], k & 1)[k >> 1];
+                int32_t *number = &copies_of(&groups[g], k & 1)[k >> 1];
+                *number = -1;
                 if (b < 0)
                     continue;
                 if (owner[b] != (int32_t)t + 1) {
@@ -156,7 +174,7 @@ static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, 
                     copy[b] = (int32_t)copies++;
                     grid->blocks[b].copies++;
                 }
-                groups[g].copy[k] = copy[b];
+                *number = copy[b];
             }
         if (copies > INT32_MAX / 2) {
             status = MPM_TOO_LARGE;
@@ -177,12 +195,13 @@ static mpm_status number_copies(mpm_grid *grid, const mpm_allocator *allocator, 
     }
     for (size_t t = 0; t < grid->task_count; t++)
         for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
-            for (int k = 0; k < neighbours; k++) {
-                int32_t b = groups[g].node_block[k];
+            for (int k = 0; k < 2 * neighbours; k++) {
+                const int32_t b = blocks_of(&groups[g], k & 1)[k >> 1];
                 if (b < 0 || owner[b] == (int32_t)t + 1)
                     continue;
                 owner[b] = (int32_t)t + 1;
-                grid->copy_list[grid->blocks[b].first_copy + grid->blocks[b].copies++] = groups[g].copy[k];
+                grid->copy_list[grid->blocks[b].first_copy + grid->blocks[b].copies++] =
+                    copies_of(&groups[g], k & 1)[k >> 1];
             }
     status = MPM_OK;
 done:
@@ -250,8 +269,12 @@ static mpm_status find_shared_nodes(mpm_grid *grid, const mpm_allocator *allocat
         return MPM_OUT_OF_MEMORY;
     for (size_t g = 0; g < group_count; g++)
         for (int k = 0; k < (dim == 3 ? 27 : 9); k++)
-            if (groups[g].node_block[k] >= 0)
-                reached[groups[g].node_block[k]] |= reached_nodes(&groups[g], dim, k);
+            if (groups[g].node_block[k] >= 0) {
+                const uint64_t nodes = reached_nodes(&groups[g], dim, k);
+                reached[groups[g].node_block[k]] |= nodes;
+                if (groups[g].face_block[k] >= 0)
+                    reached[groups[g].face_block[k]] |= nodes;
+            }
     for (size_t b = 0; b < grid->block_count; b++)
         reached[b] = grid->blocks[b].waits ? reached[b] : 0;
     for (size_t p = 0; p < grid->place_count; p++) {
@@ -334,7 +357,8 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
 {
     const mpm_allocator *allocator = &device->allocator;
     *grid = (mpm_grid){0};
-    mpm_status status = find_blocks(grid, allocator, groups, group_count, symmetry, dim);
+    mpm_status status = find_blocks(grid, allocator, groups, group_count, symmetry, dim,
+                                    fields >> MPM_GRID_DAMAGE & 1);
     if (!status)
         status = cut_tasks(grid, allocator, groups, group_count, particles);
     if (!status)

@@ -42,6 +42,8 @@ typedef struct mpm_group {
     /* Per neighbour block (x slowest, offsets -1, 0, 1 each): its index in the grid and that of the task's private
      * copy; -1 if the group can touch none of its nodes. */
     int32_t node_block[MPM_NEIGHBOURS], copy[MPM_NEIGHBOURS];
+    /* The same of the other side of cracks (kernels/faces.h), in a grid that has faces. */
+    int32_t face_block[MPM_NEIGHBOURS], face_copy[MPM_NEIGHBOURS];
 } mpm_group;
 
 /** The columns, `row` and the spares are memory of the device; a mapped set has them for the host. */

@@ -215,16 +215,16 @@ done:
     return status;
 }
 
-/* Widens the boxes of a group's copies by the nodes that it can reach. */
-static void widen_boxes(mpm_node_box *boxes, const mpm_group *group, int dim)
+/* Widens the boxes of a group's `copies` by the nodes that it can reach. */
+static void widen_boxes(mpm_node_box *boxes, const mpm_group *group, const int32_t *copies, int dim)
 {
     const int side = mpm_block_side(dim);
     for (int k = 0; k < (dim == 3 ? 27 : 9); k++) {
         int rest = k;
-        for (int axis = dim - 1; axis >= 0 && group->copy[k] >= 0; axis--, rest /= 3) {
+        for (int axis = dim - 1; axis >= 0 && copies[k] >= 0; axis--, rest /= 3) {
             const int begin = 1 + side * (rest % 3 - 1); /* first_node and last_node count from node -1 */
             const int first = group->first_node[axis] - begin, last = group->last_node[axis] - begin;
-            mpm_node_box *box = &boxes[group->copy[k]];
+            mpm_node_box *box = &boxes[copies[k]];
             const uint8_t low = (uint8_t)(first < 0 ? 0 : first), end = (uint8_t)(last < side ? last + 1 : side);
             box->first[axis] = box->first[axis] < low ? box->first[axis] : low;
             box->end[axis] = box->end[axis] > end ? box->end[axis] : end;
@@ -239,8 +239,10 @@ void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const m
         for (int axis = dim; axis < 3; axis++)
             boxes[c].first[axis] = 0, boxes[c].end[axis] = 1;
     }
-    for (int32_t g = 0; grid->task_count && g < grid->task_group[grid->task_count]; g++)
-        widen_boxes(boxes, &groups[g], dim);
+    for (int32_t g = 0; grid->task_count && g < grid->task_group[grid->task_count]; g++) {
+        widen_boxes(boxes, &groups[g], groups[g].copy, dim);
+        widen_boxes(boxes, &groups[g], groups[g].face_copy, dim);
+    }
 }
 
 void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocator)
