@@ -391,7 +391,12 @@ def faces(args: argparse.Namespace) -> Iterator[Row]:
             yield f"faces, bar, {name}: pieces", len(pieces), 2, 2
     for tilt in (0.0, -20.0) if args.dim == 2 else (-20.0,):
         way, work = sliding(tilt, args)
-        yield f"faces, block on a slope turned by {abs(tilt):g}°: way over that of a rigid block", way, 0.98, 1.02
+        yield (
+            f"faces, block on a slope turned by {abs(tilt):g}°: way over that of a rigid block",
+            way,
+            0.98,
+            1.02,
+        )
         yield f"faces, block on a slope turned by {abs(tilt):g}°: work over μ N s", work, 0.97, 1.03
     if args.dim == 2:
         yield (

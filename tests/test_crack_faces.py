@@ -181,7 +181,7 @@ def test_faces_are_refused_where_they_are_not_known() -> None:
         ({"other": M.Fluid(density=1000, bulk_modulus=1e5)}, "Fluid beside crack faces"),
         ({"other": M.Rigid(density=1000)}, "Rigid beside crack faces"),
         ({"f_bar": True}, "f_bar=True averages"),
-        ({"kernel": "linear", "gradient": "bspline"}, "cannot tell gaps"),
+        ({"kernel": "cubic"}, "does not tell their sides"),
         ({"transfer": "xpic"}, "filters one velocity field"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -76,7 +76,9 @@ def _conflict(material: Material, others: tuple[Material, ...]) -> str:
 def _flaw(chosen: Numerics, scene: Scene) -> str:
     """Why no material of the scene can have faces."""
     images = [name for name, wall in scene.walls.items() if wall.contact in ("mirror", "periodic")]
-    scalars = [name for name in ("thermal", "solute", "pore") if any(getattr(m, name) for m in scene._filling)]
+    scalars = [
+        name for name in ("thermal", "solute", "pore") if any(getattr(m, name) for m in scene._filling)
+    ]
     flaws = (
         (scene._touches, "contact between bodies beside it is not supported; leave the contact or faces out"),
         (
@@ -89,7 +91,10 @@ def _flaw(chosen: Numerics, scene: Scene) -> str:
         ),
         (chosen.is_implicit, "implicit steps solve for one velocity field; use integrator='explicit'"),
         (chosen.f_bar, "f_bar=True averages over both sides of a crack; leave it out"),
-        (chosen.kernel == "linear", "kernel='linear' cannot tell gaps; use 'quadratic' or 'cubic'"),
+        (
+            chosen.kernel != "quadratic",
+            f"kernel={chosen.kernel!r} does not tell their sides; use 'quadratic'",
+        ),
         (chosen.transfer == "xpic", "transfer='xpic' filters one velocity field; use another transfer"),
     )
     return next((why for holds, why in flaws if holds), "")
