@@ -31,7 +31,13 @@ SOLVERS: dict[str, Any] = {
 }
 REGISTRY = mpm.materials.laws.registry()
 # Units of fields of materials and of fields of runs that no row of a law states.
-UNITS = {"sound_speed": "m/s", "specific_heat": "J/(kg K)", "direction": "1", "Jp_limits": "1"}
+UNITS = {
+    "sound_speed": "m/s",
+    "specific_heat": "J/(kg K)",
+    "direction": "1",
+    "Jp_limits": "1",
+    "friction": "1",
+}
 THERMAL_UNITS = {"conductivity": "W/(m K)", "specific_heat": "J/(kg K)", "latent_heat": "J/kg"}
 FIELDS = {
     "x": ("point", "m"),

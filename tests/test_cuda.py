@@ -450,7 +450,7 @@ def test_a_device_that_is_lost_in_a_run(emulation):
     lost, other = falling("cuda"), falling("cuda")
     lost.step(2)
     emulation.fail("cuLaunchKernel", FAILED, 10)
-    with pytest.raises(mpm.SimulationError, match=r"cuLaunchKernel of \w+: CUDA_ERROR_LAUNCH_FAILED"):
+    with pytest.raises(mpm.DeviceError, match=r"cuLaunchKernel of \w+: CUDA_ERROR_LAUNCH_FAILED"):
         lost.step(10)
     emulation.fail("", 0)
     with pytest.raises(mpm.SimulationError):  # its state is lost
@@ -488,9 +488,10 @@ def test_a_simulation_in_a_forked_process(emulation):
         told = 1
         try:
             sim.step(1)
-        except mpm.SimulationError as error:
+        except mpm.DeviceError as error:
             told = 0 if "before this process was forked" in str(error) else 2
-        os._exit(told)
+        finally:  # nothing else of the test run happens here
+            os._exit(told)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     sim.step(1)
 

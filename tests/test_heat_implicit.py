@@ -173,7 +173,7 @@ def test_what_cannot_be_implicit_says_so(given, options, words):
 def test_implicit_conduction_needs_heat_and_takes_nothing_that_melts():
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(Box((0, 0), (0.5, 0.5)), mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000))
-    with pytest.raises(ValueError, match="no body conducts heat: not used"):
+    with pytest.raises(ValueError, match="no body conducts heat or a solute: not used"):
         mpm.Simulation(scene, dx=1 / 8, conduction="implicit")
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(Ball((0.2, 0.2), 0.1), conductor())

@@ -357,7 +357,7 @@ def test_computed_fields(dim, dtype):
         "von_mises": np.sqrt(1.5 * (s**2).sum(axis=(1, 2))),
     }
     expected["law_density"] = expected["density"]
-    without = {"heat", "plastic_volume_strain"}  # of no law here
+    without = {"heat", "solute", "plastic_volume_strain"}  # of no law here
     assert set(expected) == set(sim.quantities) == set(mpm.solver.derived.NAMES) - without
     full = np.where(p.material == sim.materials.index(WATER), J * sim._fullness(p), 1)
     expected["density"] = full * expected["law_density"]

@@ -220,7 +220,9 @@ def test_a_picture_of_a_3d_scene_holds_the_particles():
 
 def test_every_quantity_has_a_colour_except_tensors():
     sim = make(2)
-    allowed = {name for name in derived.NAMES if name not in ("stress", "heat", "plastic_volume_strain")} | {
+    allowed = {
+        name for name in derived.NAMES if name not in ("stress", "heat", "solute", "plastic_volume_strain")
+    } | {
         "J",
         "mass",
         "volume",

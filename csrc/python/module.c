@@ -75,7 +75,7 @@ static int add_exceptions(PyObject *module, module_state *state)
     state->device_error =
         add_exception(module, "DeviceError", "mpm.DeviceError",
                       "A GPU or its driver is missing, does not suit or failed, in the words of the driver.",
-                      PyExc_RuntimeError);
+                      state->simulation_error);
     return state->instability_error && state->convergence_error && state->escape_error && state->busy_error &&
                    state->device_error
                ? 0

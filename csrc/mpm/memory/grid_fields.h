@@ -77,9 +77,9 @@ typedef struct mpm_fold_rule {
      * (mpm/kernels/fill.c) */ \
     X(MPM_GRID_VOLUME, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_VOLUME, fills) \
     X(MPM_GRID_FILL, MPM_FOLD_VECTOR, true, MPM_GRID_NONE, MPM_GRID_NONE, fills) \
-    /* faces of cracks (kernels/faces.c): the means {damage, share that is broken} by rest volume, and 1 in a block with \
-     * any; the axis along which sides are told, 0 where all are one. Its sums take the copies of moments, which come \
-     * later: {T_xx, T_yy, T_xy, T_zz}, in 3-D {T_yz, T_xz} */ \
+    /* faces of cracks (kernels/faces.c): the means {damage, share that is broken} by rest volume, and 1 in a block \
+     * with any; the axis along which sides are told, 0 where all are one. Its sums take the copies of moments, which \
+     * come later: {T_xx, T_yy, T_xy, T_zz}, in 3-D {T_yz, T_xz} */ \
     X(MPM_GRID_DAMAGE, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, scheme->faces) \
     X(MPM_GRID_AXIS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, scheme->faces) \
     MPM_MORE_GRID_FIELDS(X)
