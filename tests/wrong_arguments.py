@@ -846,10 +846,9 @@ TARGETS = {
                       "figsize": FIGSIZE,
                       "figure": [1, "f", object(), []]}),
 }
-for _, _, wrong in (TARGETS[name] for name in TARGETS if "thermal" in getattr(getattr(M, name, 0), "__slots__", ())):
-    wrong["thermal"] = [1.0, "steel", {}, (1.0, 1.0)]
-for _, _, wrong in (TARGETS[name] for name in TARGETS if "pore" in getattr(getattr(M, name, 0), "__slots__", ())):
-    wrong["pore"] = [1.0, "water", {}, (1.0, 1.0)]
+for part in ("thermal", "solute", "pore"):
+    for _, _, wrong in (TARGETS[name] for name in TARGETS if part in getattr(getattr(M, name, 0), "__slots__", ())):
+        wrong[part] = [1.0, "steel", {}, (1.0, 1.0)]
 FLOWS = {
     "JohnsonCook": M.JohnsonCook(**JOHNSON_COOK),
     "VonMises": M.VonMises(E=1e5, nu=0.3, yield_stress=1e3, density=1),

@@ -417,9 +417,9 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
 /* Takes the driver out of its capsule, which has none from then on. */
 static PyObject *use_gpu(PyObject *self, PyObject *capsule)
 {
-    mpm_gpu_driver *driver = PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE);
-    mpm_simulation *core = driver ? enter(self) : NULL;
-    if (!core)
+    mpm_simulation *core = enter(self);
+    mpm_gpu_driver *driver = core ? PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE) : NULL;
+    if (!driver)
         return NULL;
     const mpm_status status = mpm_gpu_backend_use(core, driver);
     if (status == MPM_BAD_ARGUMENT) {
