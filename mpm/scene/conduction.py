@@ -33,5 +33,5 @@ def refuse_source(load: Load, material: Material) -> None:
     where = f"body of {load.name!r} = {load.body!r}"
     if isinstance(load, SoluteSource) and material.solute is None:
         raise ValueError(f"{where}: holds no solute; give its material solute=mpm.Solute(...)")
-    if type(load) is HeatSource and material.thermal is None:
+    if isinstance(load, HeatSource) and material.thermal is None:
         raise ValueError(f"{where}: does not conduct heat; give its material thermal=mpm.Thermal(...)")

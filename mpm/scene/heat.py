@@ -121,7 +121,7 @@ def refuse_heat(scene: Scene, method: str) -> None:
                 "mpm.Simulation, or leave thermal= out"
             )
     for load in scene.loads:
-        if type(load) is HeatSource:
+        if isinstance(load, HeatSource):
             raise ValueError(f"{load!r}: {method} does not conduct heat; use mpm.Simulation, or leave it out")
     for name, given in heaters(scene):
         raise ValueError(

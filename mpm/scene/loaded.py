@@ -18,11 +18,12 @@ from mpm.scene.loads import (
     OfPlace,
     OfTime,
     SoluteSource,
+    Source,
     Traction,
     Where,
     make_force,
-    make_heat_source,
     make_hold,
+    make_source,
     make_traction,
 )
 
@@ -68,9 +69,9 @@ class Loaded:
             "taken": {one.name for one in (*self._colliders, *self._loads)},
         }
 
-    def _refuse_on_rigid(self, load: HeatSource | Traction | Hold) -> None:
+    def _refuse_on_rigid(self, load: Source | Traction | Hold) -> None:
         body = next(body for body in self._bodies if body.name == load.body)
-        if body.material._row["rigid"] and isinstance(load, HeatSource):
+        if body.material._row["rigid"] and isinstance(load, Source):
             has = "holds no solute" if isinstance(load, SoluteSource) else "has no temperature"
             raise ValueError(f"body of {load.name!r} = {load.body!r}: is rigid and {has}")
         if body.material._row["rigid"]:
@@ -222,7 +223,9 @@ class Loaded:
         >>> scene.add_heat_source(bar, source=2e6)
         source0: heat source 2e+06 W/m³ in body0
         """
-        load = make_heat_source(body=body, where=where, source=source, name=name, **self._about_loads())
+        load = make_source(
+            HeatSource, body=body, where=where, source=source, name=name, **self._about_loads()
+        )
         self._refuse_on_rigid(load)
         self._loads.append(load)
         return load
@@ -235,7 +238,7 @@ class Loaded:
         *,
         source: float | OfPlace,
         name: str | None = None,
-    ) -> HeatSource:
+    ) -> SoluteSource:
         """Let a solute come up in a body, or take it out, as `add_heat_source` does with heat.
 
         A particle gets q V Δt, with its present volume V, in every step; ``history["source_solute"]`` [mol] has it.
@@ -273,8 +276,9 @@ class Loaded:
         >>> scene.add_solute_source(slab, source=20)
         source0: solute source 20 mol/(m³ s) in body0
         """
-        about = self._about_loads()
-        load = make_heat_source(SoluteSource, body=body, where=where, source=source, name=name, **about)
+        load = make_source(
+            SoluteSource, body=body, where=where, source=source, name=name, **self._about_loads()
+        )
         self._refuse_on_rigid(load)
         self._loads.append(load)
         return load

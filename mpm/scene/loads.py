@@ -1,4 +1,4 @@
-"""Loads and held regions of a scene: forces on bodies, tractions on surfaces, prescribed velocities, heat sources.
+"""Loads and held regions of a scene: forces on bodies, tractions on surfaces, prescribed velocities, sources.
 
 All refer to a body by its name. A function of a load raises when it is called, hence in a step; the exception has a
 note that names the load. `ValueError` then says that the function returned another shape, or a number that is not
@@ -13,7 +13,7 @@ import numbers
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,13 +30,14 @@ __all__ = [
     "Hold",
     "Load",
     "SoluteSource",
+    "Source",
     "Traction",
     "function_of",
     "inside",
     "make_force",
-    "make_heat_source",
     "make_hold",
     "make_load",
+    "make_source",
     "make_traction",
     "mechanical",
     "with_functions",
@@ -214,18 +215,11 @@ class Traction:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class HeatSource:
-    """Heat that comes up in a region of a body. Made by `Scene.add_heat_source`.
+class Source:
+    """What `HeatSource` and `SoluteSource` have in common."""
 
-    Attributes
-    ----------
-    body, name : str
-        The body, and the source itself.
-    where : Shape, callable or None
-        The region, as in `inside`; None: the whole body.
-    source : float or callable
-        Heat per time and present volume [W/m³]; or f(t) or f(x, t), with the values of `at`.
-    """
+    what: ClassVar[str]
+    unit: ClassVar[str]
 
     body: str
     where: Where
@@ -250,7 +244,7 @@ class HeatSource:
         Returns
         -------
         ndarray, shape (k,)
-            [W/m³].
+            In the unit of the source.
 
         Raises
         ------
@@ -260,12 +254,30 @@ class HeatSource:
         return values_at("source", self.name, self.source, x, t, x.shape[:1])
 
     def __repr__(self) -> str:
-        shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} W/m³"
-        return f"{self.name}: heat source {shown} in {_place(self.where)}{self.body}"
+        shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} {self.unit}"
+        return f"{self.name}: {self.what} source {shown} in {_place(self.where)}{self.body}"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class SoluteSource(HeatSource):
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class HeatSource(Source):
+    """Heat that comes up in a region of a body. Made by `Scene.add_heat_source`.
+
+    Attributes
+    ----------
+    body, name : str
+        The body, and the source itself.
+    where : Shape, callable or None
+        The region, as in `inside`; None: the whole body.
+    source : float or callable
+        Heat per time and present volume [W/m³]; or f(t) or f(x, t), with the values of `at`.
+    """
+
+    what = "heat"
+    unit = "W/m³"
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class SoluteSource(Source):
     """A solute that comes up in a region of a body. Made by `Scene.add_solute_source`.
 
     Attributes
@@ -278,17 +290,17 @@ class SoluteSource(HeatSource):
         Amount per time and present volume [mol/(m³ s)]; or f(t) or f(x, t), with the values of `at`.
     """
 
-    def __repr__(self) -> str:
-        shown = _check.shown(self.source) if callable(self.source) else f"{self.source:g} mol/(m³ s)"
-        return f"{self.name}: solute source {shown} in {_place(self.where)}{self.body}"
+    what = "solute"
+    unit = "mol/(m³ s)"
 
 
-Load: TypeAlias = Force | HeatSource | Hold | Traction
+S = TypeVar("S", bound=Source)
+Load: TypeAlias = Force | Hold | Source | Traction
 
 
 def mechanical(loads: Sequence[Load]) -> tuple[Load, ...]:
     """Those that exert forces: all but sources. The core has books for them, in this order."""
-    return tuple(load for load in loads if not isinstance(load, HeatSource))
+    return tuple(load for load in loads if not isinstance(load, Source))
 
 
 def asked(what: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -483,8 +495,8 @@ def make_traction(
     return Traction(target, region, checked, None, moves, title)
 
 
-def make_heat_source(
-    kind: type[HeatSource] = HeatSource,
+def make_source(
+    kind: type[S],
     *,
     body: object,
     where: object,
@@ -493,7 +505,7 @@ def make_heat_source(
     dimension: int,
     bodies: Collection[str],
     taken: Collection[str],
-) -> HeatSource:
+) -> S:
     """Check the arguments of `Scene.add_heat_source` or `add_solute_source`; as `make_force`."""
     target = _body(body, bodies)
     region = checked_where(where, dimension)
@@ -502,7 +514,7 @@ def make_heat_source(
             raise TypeError(f"source = {_check.shown(source)}: must be a function f(t) or f(x, t)")
         given: Any = source
     else:
-        given = _check.number("source", source, unit="W/m³" if kind is HeatSource else "mol/(m³ s)")
+        given = _check.number("source", source, unit=kind.unit)
     return kind(target, region, given, _title("source", name, taken))
 
 
@@ -553,8 +565,8 @@ def _speeds(name: str, given: object, dimension: int) -> Speeds:
 
 
 KINDS: dict[str, Callable[..., Load]] = {
-    "Force": make_force, "HeatSource": make_heat_source, "Hold": make_hold,
-    "SoluteSource": partial(make_heat_source, SoluteSource), "Traction": make_traction
+    "Force": make_force, "HeatSource": partial(make_source, HeatSource), "Hold": make_hold,
+    "SoluteSource": partial(make_source, SoluteSource), "Traction": make_traction
 }  # fmt: skip
 """The checks of each kind, by the name of its class."""
 
@@ -568,7 +580,7 @@ def _what(load: Load) -> str:
     """What may be a function, by name."""
     if isinstance(load, Traction):
         return "pressure" if load.traction is None else "traction"
-    if isinstance(load, HeatSource):
+    if isinstance(load, Source):
         return "source"
     return "force" if isinstance(load, Force) else "velocity"
 
@@ -588,7 +600,7 @@ def with_functions(load: Load, given: Callable[..., Any] | Mapping[str, Callable
         kept = getattr(load, what) if what in (main, "where") and hasattr(load, what) else None
         if not callable(kept) or isinstance(kept, Shape):
             raise ValueError(f"{title}: its {what} is no function; leave it out")
-        if what == main and not isinstance(load, (HeatSource, Traction)):
+        if what == main and not isinstance(load, (Source, Traction)):
             function = of_time(title, function)
         load = replace(load, **{what: function})  # type: ignore[arg-type]
     return load

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.sampling.surfaces import pairs_within, sample_surface
-from mpm.scene.loads import Force, HeatSource, Hold, Load, SoluteSource, Traction, inside, mechanical
+from mpm.scene.loads import Force, HeatSource, Hold, Load, SoluteSource, Source, Traction, inside, mechanical
 from mpm.scene.scene import Scene
 from mpm.shapes import Shape
 from mpm.solver.core import Core
@@ -298,7 +298,7 @@ class ActingFaces:
 class ActingSource:
     """A source of heat or of a solute in rows."""
 
-    def __init__(self, load: HeatSource, attached: Attached, ids: Array) -> None:
+    def __init__(self, load: Source, attached: Attached, ids: Array) -> None:
         at, there = rows_with(ids, attached["ids"])
         self.load, self.rows = load, at[there]
 
@@ -339,13 +339,13 @@ class Loading:
         self._sources = tuple(
             ActingSource(load, attached, ids)
             for load, attached in zip(solver.scene.loads, solver._attached, strict=True)
-            if isinstance(load, HeatSource)
+            if isinstance(load, Source)
         )
 
     def _mechanical(self) -> list[tuple[Load, Attached]]:
         """Loads that exert forces, and what they act on."""
         every = zip(self._solver.scene.loads, self._solver._attached, strict=True)
-        return [(load, attached) for load, attached in every if not isinstance(load, HeatSource)]
+        return [(load, attached) for load, attached in every if not isinstance(load, Source)]
 
     def _acting(self, load: Load, attached: Attached, ids: Array, mass: FloatArray) -> Acting | None:
         if isinstance(load, Force):
