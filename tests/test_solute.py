@@ -73,11 +73,11 @@ def test_a_solute_diffuses_as_heat_is_conducted(dim, dtype, conduction):
         given.append([sim.history[f"{what}_{kind}"].sum() for what in ("wall", "collider")])
         grown = np.ptp(sim.history[kind][[0, -1]])
         scale = max(map(abs, given[-1]))
-        assert abs(grown - abs(sum(given[-1]))) < (1e-3 if dtype == "float32" else 1e-11) * scale
-    assert np.abs(ends[0] - ends[1]).max() < (
-        0.01 if dtype == "float32" else 2e-6 if conduction == "implicit" else 1e-9
-    )
-    np.testing.assert_allclose(given[0], given[1], rtol=2e-3 if dtype == "float32" else 1e-6, atol=1e-9)
+        # measured: 3e-6, 1e-13 (heat, which has 300 K more)
+        assert abs(grown - abs(sum(given[-1]))) < (2e-5 if dtype == "float32" else 1e-12) * scale
+    # measured: 6e-5 (two digits of 300 K), 1.5e-13; 8e-7, 1e-15
+    assert np.abs(ends[0] - ends[1]).max() < (3e-4 if dtype == "float32" else 2e-12)
+    np.testing.assert_allclose(given[0], given[1], rtol=1e-5 if dtype == "float32" else 1e-13)
 
 
 @pytest.mark.parametrize(("dim", "dtype"), [(2, "float64"), (3, "float32")])
@@ -90,7 +90,7 @@ def test_a_slab_whose_faces_are_kept_dry(dim, dtype):
         sim.particles.concentration[:] = 100 * np.sin(np.pi * x)
         sim.run(end)
         errors.append(abs(concentration(sim) - 100 * np.sin(np.pi * x) * decay).max() / (100 * decay))
-    assert math.log2(errors[0] / errors[1]) > 1.85  # measured: 1.97
+    assert math.log2(errors[0] / errors[1]) > 1.95  # measured: 2.07
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -100,10 +100,10 @@ def test_uptake_of_a_half_space_and_an_exact_flux(dim):
     sim, x = rod(n, end, {"x-": mpm.Wall("slip", concentration=7.0)}, dim)
     sim.run(end)
     exact = 7 * np.array([math.erfc(one / math.sqrt(4 * end)) for one in x])
-    assert abs(concentration(sim) - exact).max() < 0.02 * 7  # measured: 0.011
+    assert abs(concentration(sim) - exact).max() < 0.015 * 7  # measured: 0.011
     area = (4 / n) ** (dim - 1)
     taken = sim.history["wall_solute"].sum()
-    assert taken == pytest.approx(7 * 2 * math.sqrt(end / math.pi) * area, rel=0.04)  # measured: 0.026
+    assert taken == pytest.approx(7 * 2 * math.sqrt(end / math.pi) * area, rel=0.03)  # measured: 0.026
     assert sim.history["solute"][-1] == pytest.approx(taken, rel=1e-12)
     assert sim.compute("solute").sum() == pytest.approx(taken, rel=1e-12)
     sim, x = rod(10, 0.05, {"x+": mpm.Wall("slip", solute_flux=-200.0)}, dim)
@@ -126,9 +126,9 @@ def test_amounts_are_conserved_between_materials_that_swell_and_meet(dim, dtype)
     sim.particles.concentration[inside] = np.random.default_rng(1).uniform(0, 100, inside.sum())
     before = concentration(sim)[inside]
     sim.run(0.1)
-    amount, small = sim.history["solute"], 1e-6 if dtype == "float32" else 1e-13
-    assert abs(amount / amount[0] - 1).max() < small  # measured: 2e-15, 1e-7
-    assert np.ptp(concentration(sim)[inside]) < 0.9 * np.ptp(before)
+    amount, small = sim.history["solute"], 1e-7 if dtype == "float32" else 1e-14
+    assert abs(amount / amount[0] - 1).max() < small  # measured: 6e-9, 1e-15
+    assert np.ptp(concentration(sim)[inside]) < 0.4 * np.ptp(before)  # measured: 0.30, 0.21
     assert not concentration(sim)[~inside].any()
 
 
@@ -143,7 +143,7 @@ TABLE = ([0.0, 10.0, 30.0], [0.0, 0.1, 0.15])
 def test_free_swelling(dim, dtype, swelling, stretch):
     """A body takes the stretch of its concentration as soon as something is conducted, and comes to rest at it."""
     scene = mpm.Scene((0,) * dim, (1,) * dim)
-    solute = mpm.Solute(30.0, swelling, concentration=2.0)
+    solute = mpm.Solute(1.0, swelling, concentration=2.0)
     assert solute.stretch(12.0) == pytest.approx(stretch, rel=1e-12)
     laws = [
         mpm.materials.NeoHookean(E=1e4, nu=0.3, density=1000, solute=solute),
@@ -189,17 +189,20 @@ def bits(sim):
     return [*fields, *(values.tobytes() for values in sim.history.values())]
 
 
-@pytest.mark.parametrize("dim", [2, 3])
-def test_the_same_bits_for_threads_splits_files_and_copies(tmp_path, dim):
-    whole = wet(dim=dim)
+@pytest.mark.parametrize(("dim", "D"), [(2, 3.0), (2, 0.05), (3, 0.05)])
+def test_the_same_bits_for_threads_splits_files_and_copies(tmp_path, dim, D):
+    """Also between two conductions, which wait for several steps where D is small."""
+    solute = mpm.Solute(D, 0.002, 1.0, scale={"E": ([0, 50], [1.0, 0.3])})
+    whole = wet(dim=dim, solute=solute)
     whole.step(40)
     given = whole.history
+    assert (given["wall_solute"][-20:] == 0).any() == (D < 1)
     assert all(given[f"{kind}_solute"].any() for kind in ("wall", "collider", "source"))
     sums = given["wall_solute"].sum() + given["collider_solute"].sum() + given["source_solute"].sum()
     assert given["solute"][-1] - given["solute"][0] == pytest.approx(sums, rel=1e-12)
     E, c = np.asarray(whole.particles.E), concentration(whole)
     np.testing.assert_allclose(E, 1e4 * np.interp(c, [0, 50], [1.0, 0.3]), rtol=1e-12)
-    parts = wet(dim=dim, threads=3)
+    parts = wet(dim=dim, solute=solute, threads=2)
     parts.step(int(np.flatnonzero(given["wall_solute"])[2]) + 1)
     left = 40 - (len(parts.history["time"]) - 1)
     parts.save(tmp_path / "kept.mpm")
