@@ -64,8 +64,32 @@ def test_a_block_slides_on_a_crack_as_on_a_slope(d: int, dtype: str, options: di
     assert way == pytest.approx(expected, abs=0.03 * 0.04)  # measured 0.005 to 0.02 cells
     mass = 1000 * 0.28 * 0.16 * (0.12 if d == 3 else 1)
     assert sim.history["friction_work"].sum() == pytest.approx(
-        0.2 * mass * G * math.cos(math.pi / 6) * way, rel=0.05
-    )
+        0.2 * mass * G * math.cos(math.pi / 6) * way, rel=0.03
+    )  # measured 0.006, 0.002, 0.016
+
+
+@each("d, dtype", [(2, "float64"), (2, "float32"), (3, "float64")])
+def test_faces_that_rub_keep_momentum(d: int, dtype: str) -> None:
+    """A block that is thrown along a crack and onto it, without gravity and holds."""
+    ends = []
+    for threads in (1, 2):
+        sim, block, along = cracked(d=d, dtype=dtype, gravity=False, threads=threads)
+        onto = np.array([along[1], -along[0], 0])[:d]
+        sim.particles.v[block] = along + 0.5 * onto
+        before = sim.totals()
+        sim.step(50)
+        after = sim.totals()
+        small = 30 * np.finfo(dtype).eps * before.mass
+        np.testing.assert_allclose(after.momentum, before.momentum, rtol=0, atol=small)
+        np.testing.assert_allclose(
+            after.angular_momentum, before.angular_momentum, rtol=0, atol=small
+        )  # measured: 1.1 eps
+        rubbed = sim.history["friction_work"].sum()
+        assert 0.08 * before.kinetic < rubbed < 0.15 * before.kinetic  # measured: 0.12
+        assert 0.9 < (after.kinetic + after.elastic + rubbed) / before.kinetic < 1  # measured: 0.94, 0.95
+        ends.append(state(sim))
+    for a, b in zip(*ends, strict=True):
+        assert np.array_equal(a, b)
 
 
 def test_a_crack_without_faces_or_with_much_friction_holds() -> None:
@@ -89,7 +113,11 @@ def shattering(d: int = 2, dtype: str = "float64", **options: Any) -> mpm.Simula
     )  # fmt: skip
     scene = mpm.Scene((0,) * d, (1, 1, 0.6)[:d])
     box = mpm.shapes.Box((0.3, 0.3, 0.26)[:d], (0.7, 0.7, 0.34)[:d])
-    scene.add(box, glass, velocity=lambda x: 2 * (x - np.array([0.5, 0.5, 0.3])[:d]) + 0.5 * np.eye(d)[0])
+    apart = 2 * np.eye(d)
+    apart[0, 1], apart[1, 0] = -2, 2
+    scene.add(
+        box, glass, velocity=lambda x: (x - np.array([0.5, 0.5, 0.3])[:d]) @ apart.T + 0.5 * np.eye(d)[0]
+    )
     return mpm.Simulation(scene, dx=0.04, dtype=dtype, dissipation=True, **options)
 
 
@@ -105,16 +133,16 @@ def test_parts_fly_apart_and_keep_momentum_and_energy(d: int, dtype: str) -> Non
     after = sim.totals()
     eps = np.finfo(dtype).eps
     scale = before.mass * 0.5
-    np.testing.assert_allclose(after.momentum, before.momentum, rtol=0, atol=300 * eps * scale)
+    np.testing.assert_allclose(after.momentum, before.momentum, rtol=0, atol=30 * eps * scale)  # 5
     np.testing.assert_allclose(
-        after.angular_momentum, before.angular_momentum, rtol=0, atol=300 * eps * scale
-    )
+        after.angular_momentum, before.angular_momentum, rtol=0, atol=30 * eps * scale
+    )  # measured: 1.4; with PIC, 4e14
     assert np.array(sim.particles.damage).max() > 0.999
     pieces = mpm.fragments(sim)
     assert len(pieces) == 4 and pieces.dust == 0
     energies = [one.kinetic + one.elastic + one.plastic_dissipation for one in (before, after)]
-    lost = energies[0] - energies[1] + sim.history["friction_work"].sum()
-    assert -1e-3 < lost / energies[0] < 0.25
+    lost = energies[0] - energies[1] - sim.history["friction_work"].sum()
+    assert 0 < lost / energies[0] < 0.22  # measured: 0.18, 0.19 in 3-D
 
 
 @each("d", [2, 3])
