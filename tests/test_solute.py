@@ -312,6 +312,8 @@ wet_wall = {"x-": mpm.Wall("slip", concentration=0.0)}
         (lambda: mpm.Solute(-1.0), "diffusivity = -1"),
         (lambda: mpm.Solute(1.0, "much"), "swelling = 'much'"),
         (lambda: mpm.Solute(1.0, ([0, 1], [0, -2])), "the stretch would be -1"),
+        (lambda: mpm.Solute(1.0, np.array(-1.0)), "swelling = -1.0: must be >= 0"),
+        (lambda: mpm.Solute(1.0, scale={"E": np.array(1.0)}), "scale['E'] = array(1.): must be (concentrations,"),
         (lambda: mpm.Solute(1.0, ([1, 0], [0, 1])), "concentrations[1] = 0: must be > 1"),
         (lambda: mpm.Solute(1.0, concentration=math.nan), "concentration"),
         (lambda: plain(solute=mpm.Solute(1, scale={"density": ([0, 1], [1, 2])})), "solute: scale['density']"),

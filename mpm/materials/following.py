@@ -96,7 +96,8 @@ def _is_row(row: object) -> bool:
 
 
 def _pair(title: str, given: object, variable: Variable, values: str = "factors") -> tuple[Any, Any]:
-    pairs = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    pairs = isinstance(given, Sequence) and not isinstance(given, str)
+    pairs = pairs or (isinstance(given, np.ndarray) and given.ndim > 0)
     if pairs and len(cast("Sequence[Any]", given)) == 2:
         return tuple(cast("Sequence[Any]", given))
     raise _check.wrong_type(title, given, f"({variable.plural}, {values}), such as {variable.example}")

@@ -89,7 +89,8 @@ class Solute(Following):
             concentration=checked_concentration(self.concentration),
             scale=tables(self.scale, variable),
         )
-        if isinstance(self.swelling, (list, tuple, np.ndarray)):
+        a_number = isinstance(self.swelling, np.ndarray) and self.swelling.ndim == 0
+        if isinstance(self.swelling, (list, tuple, np.ndarray)) and not a_number:
             shown = Variable("concentrations", checked_concentration, "([0, 2e4], [0, 0.1])")
             keep(self, swelling=table("swelling", self.swelling, shown, "strains", low=-MOST))
         elif isinstance(self.swelling, (str, bytes)) or callable(self.swelling):
