@@ -127,6 +127,27 @@ def test_a_file_of_one_device_goes_on_on_the_other(tmp_path: Path):
     assert all(difference[name] <= 1e-14 for name in ("x", "v", "F", "history")), difference
 
 
+def test_a_file_is_not_blamed_for_the_device(tmp_path: Path):
+    body("neo_hookean", 2, device="cpu").save(tmp_path / "a")
+    for device, named in (("cuda:one", "device = 'cuda:one': must be"), ("emulated:order=x", "not in tuple")):
+        with pytest.raises(ValueError, match=named) as error:
+            mpm.load(tmp_path / "a", device=device)
+        assert not isinstance(error.value, mpm.FileFormatError)
+
+
+def test_a_domain_with_too_many_blocks_is_named():
+    scene = mpm.Scene((0, 0), (4e5, 4e5))
+    scene.add(mpm.shapes.Box((8, 8), (12, 12)), MATERIALS["neo_hookean"])
+    mpm.Simulation(scene, dx=1)
+    with pytest.raises(ValueError, match=r"device = 'emulated': the domain is too large for it, .*'cpu'"):
+        mpm.Simulation(scene, dx=1, device="emulated")
+
+
+def test_a_simulation_says_where_it_runs():
+    sim = body("neo_hookean", 2)
+    assert ", emulated, " in str(sim) and str(sim).endswith(" MB on the host>")
+
+
 def edited(device: str) -> mpm.Simulation:
     """Particles are written, deleted, added and marked; a run goes on."""
     sim = body("neo_hookean", 2, device=device)

@@ -220,6 +220,10 @@ def interval(low: float, low_open: bool, high: float, high_open: bool) -> str:
     return " and ".join(parts) if parts else "finite"
 
 
+class UnfitError(ValueError):
+    """An argument is wrong here, and so a file that is read with it is not to blame."""
+
+
 def wrong_type(name: str, value: object, expected: str) -> TypeError:
     return TypeError(f"{name} = {shown(value)}: must be {expected}, not {qualified(type(value))}")
 

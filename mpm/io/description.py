@@ -100,7 +100,7 @@ def understood(what: str, read: Callable[[], T]) -> T:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the original objects have already caused these warnings
             return read()
-    except FileFormatError:
+    except (FileFormatError, _check.UnfitError):
         raise
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
         reason = _check.shortened(str(error) or type(error).__name__)

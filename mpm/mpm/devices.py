@@ -95,7 +95,15 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     for material in filling:
         refuse_material(chosen, filling, material)
     image = Image(filling[0], chosen.dtype, scene.dimension)
-    core.use_gpu(DRIVERS[chosen.device.partition(":")[0]](chosen.device, image))
+    begun = DRIVERS[chosen.device.partition(":")[0]]
+    try:
+        driver = begun(chosen.device, image)
+    except ValueError as error:
+        raise _check.UnfitError(str(error)) from error
+    try:
+        core.use_gpu(driver)
+    except ValueError as error:
+        raise _check.UnfitError(f"device = {_check.shown(chosen.device)}: {error}") from error
 
 
 def _refuse(device: str, what: str, remedy: str) -> NotImplementedError:

@@ -225,9 +225,10 @@ class SolverBase(Run, Collides):
         return f"dt {dt:g} s" if dt else f"dt auto{now}"
 
     def _machine(self, dtype: str, memory: Mapping[str, int]) -> str:
-        """A line of `repr`: precision, threads, kernels, and the memory [bytes] of its parts."""
+        """A line of `repr`: precision, threads, kernels or device, and the memory [bytes] of its parts on the host."""
         threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        return f"machine {dtype}, {threads}, {config.isa()}, {sum(memory.values()) / 1e6:.3g} MB"
+        kernels, where = (config.isa(), "") if self._device == "cpu" else (self._device, " on the host")
+        return f"machine {dtype}, {threads}, {kernels}, {sum(memory.values()) / 1e6:.3g} MB{where}"
 
     def _admit(self, scene: Scene) -> None:
         """Raise for colliders of a scene that it cannot have between steps."""
