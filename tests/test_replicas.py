@@ -18,6 +18,7 @@ import random_scenes
 import scenes
 from loops import each
 from random_setups import Maker
+from test_crack_faces import shattering
 
 
 def found(sim: mpm.Simulation) -> Iterator[bytes]:
@@ -159,6 +160,27 @@ def test_heat(conduction):
 
     sim = check(make, 20)
     assert not solves or sim.history["friction_work"].sum() > 0
+
+
+@each("dim, steps", [(2, 300), (3, 60)])
+def test_crack_faces(dim, steps):
+    """Both velocity fields of a crack, and the axes that tell its sides, come from all processes."""
+    sim = check(lambda: shattering(dim, history=1), steps, (2, 5))
+    assert dim == 3 or np.array(sim.particles.damage).max() > 0.999
+
+
+@each("conduction", ["explicit", "implicit"])
+def test_a_solute(conduction):
+    def make() -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (1, 1), walls={"x-": mpm.Wall("slip", concentration=5.0)})
+        solute = mpm.Solute(0.6, 1e-3, 0.0)
+        gel = mpm.materials.NeoHookean(E=1e3, nu=0.0, density=5.0, solute=solute)
+        scene.add(mpm.shapes.Box((0, 0), (0.7, 0.7)), gel, velocity=(1, 1))
+        scene.add_collider(mpm.shapes.Ball((0.9, 0.5), 0.15), contact="slip", solute_flux=25.0)
+        return mpm.Simulation(scene, dx=1 / 24, conduction=conduction, history=1)
+
+    sim = check(make, 20)
+    assert np.ptp(sim.particles.concentration) > 0.1
 
 
 def test_errors_come_to_all_at_the_same_step():
