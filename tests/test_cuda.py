@@ -511,7 +511,7 @@ def test_an_installed_package_has_all_that_kernels_include(tmp_path):
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     base = tmp_path / "mpm" / "include"
     copied = [path for path in (base / "csrc").rglob("*") if path.is_file()]
-    assert {path.suffix for path in copied} == {".h", ".cu"}
+    assert {path.suffix for path in copied} == {".h", ".cu", ".c"}
     assert sum(path.stat().st_size for path in copied) < 1e6  # 0.13 MB of a wheel
     source = tmp_path / "all.cpp"
     source.write_text(f'#include "cuda.h"\n{cuda.IMAGE}')

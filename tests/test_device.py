@@ -60,9 +60,18 @@ def test_steps_agree_with_those_of_the_processor(law: str, dim: int, dtype: str)
     for sim in (*sims.values(), exact):
         sim.step(steps)
     material = MATERIALS[law]
-    difference = State.of(sims["emulated"], material).difference(State.of(exact, material))
+    difference, own = (
+        State.of(sims[device], material).difference(State.of(exact, material))
+        for device in ("emulated", "cpu")
+    )
     bound = BOUND[dtype] * AMPLIFIES.get(law, 1)
-    assert all(difference[name] <= bound for name in ("x", "v", "F", "history")), difference
+    for name in (
+        "x",
+        "v",
+        "F",
+        "history",
+    ):  # snow in 3-D and single precision: v 2.6e-5 off, on either device
+        assert difference[name] <= max(bound, 1.1 * own[name]), (difference, own)
     assert sims["emulated"].health["binnings"] > 1
     for name, values in exact.history.items():
         there, scale = sims["emulated"].history[name], np.abs(values).max()
