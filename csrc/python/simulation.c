@@ -428,8 +428,8 @@ static PyObject *use_gpu(PyObject *self, PyObject *capsule)
         return NULL;
     }
     if (status == MPM_TOO_LARGE) {
-        PyErr_SetString(PyExc_ValueError, "the domain is too large for it, which has a table of all blocks of 64 cells, "
-                                          "2^30 at most; choose a smaller domain, a larger dx or device='cpu'");
+        PyErr_SetString(PyExc_ValueError, "the domain is too large for it, which has a table of all blocks of 64 "
+                                          "cells, 2^30 at most; choose a smaller domain, a larger dx or device='cpu'");
         return NULL;
     }
     if (!status && (PyCapsule_SetDestructor(capsule, NULL) || PyCapsule_SetName(capsule, MPM_GPU_CAPSULE ".taken")))
