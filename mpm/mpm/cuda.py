@@ -146,12 +146,16 @@ def sources() -> list[Path]:
     return [root, own, root / "mpm" / "gpu" / "nvrtc"]
 
 
+SUFFIXES = (".c", ".cu", ".h")  # of sources: kernels include some that the processor compiles as C
+
+
 @functools.cache
 def _digest() -> str:
     """Of all that may be compiled."""
     digest = hashlib.sha256(IMAGE.encode())
     root, own, _ = sources()
-    for path in sorted([*root.rglob("*.h"), *root.rglob("*.cu"), *own.glob("*.h")]):
+    below = (path for path in root.rglob("*.*") if path.suffix in SUFFIXES)
+    for path in sorted([*below, *own.glob("*.h")]):
         digest.update(f"{path.relative_to(root.parent)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
