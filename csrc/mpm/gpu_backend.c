@@ -107,10 +107,10 @@ static void copy_column(struct gpu *gpu, int column, bool to_device)
         mpm_engine_write(engine, place.array, place.first, count, place.width, host);
     else if (column != ROWS)
         mpm_engine_read(engine, place.array, place.first, count, place.width, host);
-    else if (!to_device)
+    else if (to_device)
+        mpm_engine_put(engine, place.array, host, bytes);
+    else
         mpm_engine_get(engine, host, place.array->at, bytes);
-    else if (!engine->failure)
-        engine->failure = engine->driver->write(engine->driver, place.array->at, host, bytes);
 }
 
 static void look_at(struct gpu *gpu, int column)
@@ -296,9 +296,10 @@ static mpm_status lay_out(struct gpu *gpu)
     }
     if (!status)
         status = engine->variant->lay(engine, (int)groups, key, end);
-    if (!status && count)
-        status = engine->failure = engine->driver->write(engine->driver, engine->now.key.at, keys,
-                                                         (size_t)count * sizeof *keys);
+    if (!status) {
+        mpm_engine_put(engine, &engine->now.key, keys, (size_t)count * sizeof *keys);
+        status = engine->failure;
+    }
     mpm_memory_free(allocator, key);
     mpm_memory_free(allocator, end);
     mpm_memory_free(allocator, keys);
@@ -374,8 +375,7 @@ static mpm_status prepare(struct gpu *gpu)
         const size_t bytes = engine->driver->image.law_bytes;
         if ((status = mpm_engine_hold(engine, &engine->law, bytes)))
             return status;
-        if (!engine->failure)
-            engine->failure = engine->driver->write(engine->driver, engine->law.at, gpu->law, bytes);
+        mpm_engine_put(engine, &engine->law, gpu->law, bytes);
         gpu->law_due = false;
     }
     return engine->failure;

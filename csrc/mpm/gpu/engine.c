@@ -65,6 +65,12 @@ void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t b
         note(engine, engine->driver->read(engine->driver, to, from, bytes));
 }
 
+void mpm_engine_put(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes)
+{
+    if (!engine->failure && bytes)
+        note(engine, engine->driver->write(engine->driver, to->at, from, bytes));
+}
+
 /* Where component c of particle `first` is. */
 static char *place_of(const mpm_gpu_engine *engine, const mpm_gpu_array *array, int c, int first)
 {

@@ -94,8 +94,9 @@ void mpm_engine_write(mpm_gpu_engine *engine, const mpm_gpu_array *to, int first
                       const void *from);
 void mpm_engine_read(mpm_gpu_engine *engine, const mpm_gpu_array *from, int first, int count, int width, void *to);
 
-/** Copies bytes from the device. */
+/** Copies bytes from the device, or to the beginning of an array. */
 void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t bytes);
+void mpm_engine_put(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes);
 
 /** Frees all but the driver. */
 void mpm_engine_clear(mpm_gpu_engine *engine);

@@ -40,12 +40,6 @@ static void clear(mpm_gpu_engine *engine, const mpm_gpu_array *array, size_t byt
         engine->failure = engine->driver->fill(engine->driver, array->at, 0, bytes);
 }
 
-static void put_bytes(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes)
-{
-    if (!engine->failure && bytes)
-        engine->failure = engine->driver->write(engine->driver, to->at, from, bytes);
-}
-
 static int read_int(mpm_gpu_engine *engine, const mpm_gpu_array *array, int at)
 {
     int value = 0;
@@ -341,15 +335,15 @@ static mpm_status write_places(mpm_gpu_engine *engine, int places, const int *ke
     memset(number, 0, blocks * sizeof *number);
     for (int p = 0; p < places; p++)
         number[key[p]] = end[p] - (p ? end[p - 1] : 0);
-    put_bytes(engine, &engine->block_count, number, blocks * sizeof *number);
+    mpm_engine_put(engine, &engine->block_count, number, blocks * sizeof *number);
     memset(number, 0xff, blocks * sizeof *number);
     for (int p = 0; p < places; p++)
         number[key[p]] = p;
-    put_bytes(engine, &to->place_of, number, blocks * sizeof *number);
-    put_bytes(engine, &to->place_key, key, (size_t)places * sizeof *key);
+    mpm_engine_put(engine, &to->place_of, number, blocks * sizeof *number);
+    mpm_engine_put(engine, &to->place_key, key, (size_t)places * sizeof *key);
     for (int i = 0; i <= places * GPU_CELLS; i++)
         start[i] = i == 0 ? 0 : end[(i - 1) / GPU_CELLS];
-    put_bytes(engine, &to->start, start, ((size_t)places * GPU_CELLS + 1) * sizeof *start);
+    mpm_engine_put(engine, &to->start, start, ((size_t)places * GPU_CELLS + 1) * sizeof *start);
     return engine->failure;
 }
 
