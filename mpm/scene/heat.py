@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mpm import _core
 from mpm.materials.laws import Material
@@ -12,7 +12,6 @@ from mpm.scene.walls import heat_of, shown_heat, shown_solute, solute_of
 
 __all__ = [
     "conducts",
-    "heaters",
     "liquid_stretch",
     "named",
     "refuse_few_cells",
@@ -21,6 +20,7 @@ __all__ = [
     "refuse_melting",
     "refuse_thermal",
     "refuse_unheated",
+    "suppliers",
 ]
 
 
@@ -43,12 +43,13 @@ def liquid_stretch(material: Material, dimension: int) -> float:
     return float((material._one_density / melting.density) ** (1 / dimension))
 
 
-def heaters(scene: Scene) -> Iterator[tuple[str, str]]:
-    """The walls and colliders that are not insulated, and what they have: ``"walls['x-']"``, ``"flux=3"``."""
+def suppliers(scene: Scene, shown: Callable[[object], tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """The walls and colliders that give something (`shown_heat`, `shown_solute`), and what: ``"walls['x-']"``,
+    ``"flux=3"``."""
     for face, wall in scene.walls.items():
-        yield from ((f"walls[{face!r}]", given) for given in shown_heat(wall))
+        yield from ((f"walls[{face!r}]", given) for given in shown(wall))
     for collider in scene.colliders:
-        yield from ((f"collider {collider.name!r}", given) for given in shown_heat(collider))
+        yield from ((f"collider {collider.name!r}", given) for given in shown(collider))
 
 
 def refuse_thermal(material: Material, name: str, heated: bool) -> None:
@@ -94,7 +95,7 @@ def refuse_melting(material: Material, name: str, conduction: str) -> None:
 
 def refuse_heaters(scene: Scene) -> None:
     """Raise ValueError for temperatures and fluxes of walls and colliders that nothing uses."""
-    for name, given in () if conducts(scene) else heaters(scene):
+    for name, given in () if conducts(scene) else suppliers(scene, shown_heat):
         raise ValueError(
             f"{name}: {given}: no body conducts heat: not used; give their materials thermal=mpm.Thermal(...)"
         )
@@ -123,7 +124,7 @@ def refuse_heat(scene: Scene, method: str) -> None:
     for load in scene.loads:
         if isinstance(load, HeatSource):
             raise ValueError(f"{load!r}: {method} does not conduct heat; use mpm.Simulation, or leave it out")
-    for name, given in heaters(scene):
+    for name, given in suppliers(scene, shown_heat):
         raise ValueError(
             f"{name}: {given}: {method} does not conduct heat; use mpm.Simulation, or leave it out"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mpm.materials.laws import Material
 from mpm.materials.solute import Solute
-from mpm.scene.heat import conducts, named
+from mpm.scene.heat import conducts, named, suppliers
 from mpm.scene.loads import SoluteSource
 from mpm.scene.pores import saturated
 from mpm.scene.scene import Scene
@@ -22,14 +22,6 @@ def _solutes(scene: Scene) -> Iterator[tuple[str, Solute]]:
 def dissolves(scene: Scene) -> bool:
     """Whether a body or an emitter of the scene has a material with ``solute=``."""
     return any(True for _ in _solutes(scene))
-
-
-def _suppliers(scene: Scene) -> Iterator[tuple[str, str]]:
-    """The walls and colliders that are not tight, and what they have: ``"walls['x-']"``, ``"concentration=3"``."""
-    for face, wall in scene.walls.items():
-        yield from ((f"walls[{face!r}]", given) for given in shown_solute(wall))
-    for collider in scene.colliders:
-        yield from ((f"collider {collider.name!r}", given) for given in shown_solute(collider))
 
 
 def refuse_material(material: Material, name: str, scene: Scene) -> None:
@@ -56,7 +48,7 @@ def refuse_beside(scene: Scene) -> None:
 
 def refuse_suppliers(scene: Scene) -> None:
     """Raise ValueError for concentrations and fluxes of walls and colliders that nothing uses."""
-    for name, given in () if dissolves(scene) else _suppliers(scene):
+    for name, given in () if dissolves(scene) else suppliers(scene, shown_solute):
         raise ValueError(
             f"{name}: {given}: no body holds a solute: not used; give their materials solute=mpm.Solute(...)"
         )
@@ -72,5 +64,5 @@ def refuse_solute(scene: Scene, method: str) -> None:
     for load in scene.loads:
         if isinstance(load, SoluteSource):
             raise ValueError(f"{load!r}: {method} has no solutes; use mpm.Simulation, or leave it out")
-    for name, given in _suppliers(scene):
+    for name, given in suppliers(scene, shown_solute):
         raise ValueError(f"{name}: {given}: {method} has no solutes; use mpm.Simulation, or leave it out")

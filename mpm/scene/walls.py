@@ -215,12 +215,16 @@ def solute_of(surface: object) -> Supply | None:
 
 def shown_heat(surface: object) -> tuple[str, ...]:
     """What it has, as in its `repr`."""
-    return tuple(f"{name}={value!r}" for name in HEAT if is_given(name, value := getattr(surface, name)))
+    return _shown(surface, HEAT)
 
 
 def shown_solute(surface: object) -> tuple[str, ...]:
     """The same of a solute."""
-    return tuple(f"{name}={value!r}" for name in SOLUTE if is_given(name, value := getattr(surface, name)))
+    return _shown(surface, SOLUTE)
+
+
+def _shown(surface: object, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{name}={value!r}" for name in names if is_given(name, value := getattr(surface, name)))
 
 
 def checked_heat(temperature: object, flux: object, transfer: object) -> dict[str, Any]:
