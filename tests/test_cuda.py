@@ -242,13 +242,16 @@ def test_a_forked_process_gets_an_error_and_its_parent_works_on(library):
     if not child:
         told = 1
         try:
-            d.write(memory, b"abcdefgh")
-        except Failed as error:
-            told = 0 if "before this process was forked" in str(error) else 2
-        d.release(memory)
-        before = library.left()
-        del d
-        os._exit(told or 3 * (library.left() != before))  # no call of the parent's driver
+            try:
+                d.write(memory, b"abcdefgh")
+            except Failed as error:
+                told = 0 if "before this process was forked" in str(error) else 2
+            d.release(memory)
+            before = library.left()
+            del d
+            told = told or 3 * (library.left() != before)  # no call of the parent's driver
+        finally:  # nothing else of the test run happens here
+            os._exit(told)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     d.write(memory, b"abcdefgh")
     assert d.read(memory, 8) == b"abcdefgh"
