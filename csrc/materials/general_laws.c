@@ -69,7 +69,7 @@ static bool agree(const mpm_material *material, const double *a, const double *b
 {
     for (int k = 0; k < material->varying; k++) {
         const int p = material->parameter[k];
-        const mpm_branches branches = law_rows[material->law]->parameter[p].branches;
+        const mpm_branches branches = law_row(material->law)->parameter[p].branches;
         const double special = branches == MPM_BRANCHES_AT_1;
         if (branches == MPM_BRANCHES ? a[p] != b[p] : branches && (a[p] == special) != (b[p] == special))
             return false;

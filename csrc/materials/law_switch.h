@@ -7,6 +7,12 @@
 #include "materials/law_rows.h"
 #include "materials/user.h"
 
+/* The row of a law: constants where the index is one, elsewhere the core's, or each kernel would hold all rows. */
+INLINE const mpm_law *law_row(const int law)
+{
+    return __builtin_constant_p(law) ? law_rows[law] : mpm_laws_get(law);
+}
+
 /* Any law whose parameters vary over the particles. */
 struct varying {
     const mpm_material *material;
@@ -41,8 +47,8 @@ INLINE void prepare_law(const int law, union law_parameters *parameters, const m
 INLINE int law_history(const int law, const mpm_material *material)
 {
     if (law == MPM_VARYING)
-        return mpm_law_history(law_rows[material->law], DIM) + material->varying;
-    return mpm_law_history(law == MPM_USER ? &material->user->row : law_rows[law], DIM);
+        return mpm_law_history(law_row(material->law), DIM) + material->varying;
+    return mpm_law_history(law == MPM_USER ? &material->user->row : law_row(law), DIM);
 }
 
 /* Copies what a law keeps, so that the original stays in registers. */
@@ -52,7 +58,7 @@ INLINE void copy_law_state(const int law, const union law_parameters *parameters
     /* All of it where parameters vary: the number would be read from memory for every tile, whatever the law. */
     const int components = law == MPM_VARYING ? MPM_LAW_HISTORY
                            : law == MPM_USER  ? user_components(&parameters->user)
-                                              : mpm_law_history(law_rows[law], DIM);
+                                              : mpm_law_history(law_row(law), DIM);
     to->F = from->F;
     to->J = from->J;
     for (int c = 0; c < components; c++)
@@ -90,7 +96,7 @@ INLINE struct law_evaluation inlined_evaluate(const int law, const union law_par
 /* Does the law keep J instead of F? */
 INLINE bool law_keeps_J(const int law)
 {
-    return law_rows[law]->strain == MPM_KEEPS_J;
+    return law_row(law)->strain == MPM_KEEPS_J;
 }
 
 /* The whole volume ratio over det F: the volume that was gained or lost inelastically. */

@@ -70,7 +70,7 @@ INLINE void note_modulus(const struct strip *strip, ptrdiff_t tile, wide volume,
 INLINE void sweep_strip(const struct strip *strip, const int law)
 {
     const mpm_fem_mesh *mesh = strip->sweep->mesh;
-    const wide low = wide_set((real)law_rows[law]->J_low), high = wide_set((real)law_rows[law]->J_high);
+    const wide low = wide_set((real)law_row(law)->J_low), high = wide_set((real)law_row(law)->J_high);
     const wide largest = wide_set((real)REAL_LARGEST);
     mask finite = wide_less(wide_set(0), wide_set(1));
     for (ptrdiff_t tile = strip->tiles->first; tile < strip->tiles->end; tile++) {

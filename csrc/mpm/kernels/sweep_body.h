@@ -169,7 +169,7 @@ INLINE void sweep_task(const mpm_sweep *sweep, struct durations dt, const mpm_ar
     for (int32_t g = grid->task_group[task]; g < grid->task_group[task + 1]; g++) {
         const mpm_group *group = &sweep->particles->groups[g];
         const int law = mpm_material_kernel_law(&sweep->materials[group->material]);
-        const bool rigid = law_rows[sweep->materials[group->material].law]->rigid;
+        const bool rigid = law_row(sweep->materials[group->material].law)->rigid;
         if (rigid != ((pieces & (SUM | PLACE)) != 0)) /* their measures are those of the bodies (mpm/rigid_motion.c) */
             continue;
         if (blocks && strains_less(sweep, dt.ending, blocks, group, arguments->dry_run.enough))
