@@ -236,7 +236,7 @@ INLINE struct law_tangent cam_clay_tangent(const struct cam_clay *law, const wid
     const wide given = state->history[CAM_CLAY_PC] + law->attraction;
     const wide Pc = wide_min(wide_max(given, law->least), law->most);
     const wide q1 = wide_set(FLOW_SHEAR) * mu * t.length;
-    FLOW_MAP(cam_clay, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_CAM_CLAY, law, &t.state, dt);
     const wide room = P1 * (Pc - P1), slack = wide_set(32 * REAL_EPSILON) * Pc * Pc;
     const mask flows = wide_less(room + slack, q1 * q1 * law->inverse_M2);
 

@@ -196,7 +196,7 @@ INLINE struct law_tangent drucker_prager_tangent(const struct drucker_prager *la
 {
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, K = law->bulk, three_mu = wide_set(3) * mu;
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, DRUCKER_PRAGER_FZZ));
-    FLOW_MAP(drucker_prager, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_DRUCKER_PRAGER, law, &t.state, dt);
     struct drucker_prager now;
     if (law->table.points) {
         drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);

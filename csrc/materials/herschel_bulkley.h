@@ -125,7 +125,7 @@ INLINE struct law_tangent herschel_bulkley_tangent(const struct herschel_bulkley
 {
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu;
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, HERSCHEL_BULKLEY_FZZ));
-    FLOW_MAP(herschel_bulkley, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_HERSCHEL_BULKLEY, law, &t.state, dt);
     const wide tau = wide_set((real)1.4142135623730951) * mu * t.length, excess = tau - law->yield;
     const mask flows = t.strained & wide_less(zero, excess);
     const wide drop = herschel_bulkley_drop(law, wide_select(flows, excess, one), mu * dt);

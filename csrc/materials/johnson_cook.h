@@ -301,7 +301,7 @@ INLINE struct law_tangent johnson_cook_tangent(const struct johnson_cook *law, c
         f.per_rate = law->inverse_rate / wide_max(dt, tiny);
     f.y0 = f.J * johnson_cook_softening(law, f.temperature) *
            wide_fma(law->B, johnson_cook_power(f.strain, law->n), law->A);
-    FLOW_MAP(johnson_cook, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_JOHNSON_COOK, law, &t.state, dt);
     const wide strain = wide_max(t.state.history[JOHNSON_COOK_STRAIN], zero), g = strain - f.strain;
     const mask flows = t.strained & wide_less(zero, g);
     wide faster = one, quickens = zero;

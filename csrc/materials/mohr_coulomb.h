@@ -396,7 +396,7 @@ INLINE struct law_tangent mohr_coulomb_tangent(const struct mohr_coulomb *law, c
     const wide lift = wide_set((real)(1.0 / 3)) * wide_log_any(state->history[MOHR_COULOMB_GAP]);
     const wide zz = flow_zz(state, MOHR_COULOMB_FZZ);
     struct flow_trial t = flow_trial_of(stretch, state, 3, zz);
-    FLOW_MAP(mohr_coulomb, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_MOHR_COULOMB, law, &t.state, dt);
     struct mohr_coulomb now;
     if (law->table.points) {
         mohr_coulomb_harden(law, state->history[MOHR_COULOMB_STRAIN], &now);

@@ -119,7 +119,7 @@ INLINE struct law_tangent mu_i_tangent(const struct mu_i *law, const wide stretc
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5), mu = law->elastic.mu, K = law->bulk;
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, MU_I_FZZ));
-    FLOW_MAP(mu_i, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_MU_I, law, &t.state, dt);
     const wide root2 = wide_set((real)1.4142135623730951), tau = root2 * mu * t.length;
     const wide p = -K * (t.trace + wide_log_any(state->history[MU_I_GAP])), S = wide_fnma(law->least, p, tau);
     const mask parts = wide_less_equal(p, zero), slides = t.strained & wide_less(zero, p) & wide_less(zero, S);

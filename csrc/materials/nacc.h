@@ -295,7 +295,7 @@ INLINE struct law_tangent nacc_tangent(const struct nacc *law, const wide stretc
     struct flow_trial t = flow_trial_of(stretch, state, 3, flow_zz(state, NACC_FZZ));
     const struct nacc_strain b = nacc_strain_of(&t.state);
     const struct nacc_trial yield = nacc_trial_of(law, &b, state->history[NACC_ALPHA]);
-    FLOW_MAP(nacc, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_NACC, law, &t.state, dt);
     const struct nacc_strain after = nacc_strain_of(&t.state);
     const wide c = nacc_scale(&yield), kept = wide_select(yield.pressed | yield.torn, zero, one);
     const wide J2 = after.J * after.J, mu = law->mu * after.shrink;

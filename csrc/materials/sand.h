@@ -136,7 +136,7 @@ INLINE struct law_tangent sand_tangent(const struct sand *law, const wide stretc
 {
     const wide zero = wide_set(0), mu = law->elastic.mu;
     struct flow_trial t = flow_trial_of(stretch, state, DIM, zero);
-    FLOW_MAP(sand, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_SAND, law, &t.state, dt);
     const wide volume = t.trace + wide_log_any(state->history[SAND_JP]), allowed = law->slope * (law->tip - volume);
     const mask press = wide_less(volume, law->tip), slide = t.strained & wide_less(allowed, t.length);
     const wide bulk = wide_fma(wide_set((real)(2.0 / DIM)), mu, law->elastic.lambda);

@@ -210,7 +210,7 @@ INLINE struct law_tangent von_mises_tangent(const struct von_mises *law, const w
     const wide zero = wide_set(0), one = wide_set(1), two_mu = law->elastic.mu + law->elastic.mu;
     const wide before = state->history[VON_MISES_STRAIN];
     struct flow_trial t = flow_trial_of(stretch, state, 3, von_mises_strain_zz(state));
-    FLOW_MAP(von_mises, law, t, dt);
+    const struct law_evaluation mapped = flow_map(MPM_VON_MISES, law, &t.state, dt);
     const wide length = two_mu * t.length, excess = von_mises_excess(law, length, before);
     const mask flows = t.strained & wide_less(zero, excess);
     wide stiffness;

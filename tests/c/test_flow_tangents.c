@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources:  */
+/* sources: materials/laws.c */
 /* variants: -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA_SCALAR | -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_PORTABLE */
 /* The tangents of laws whose stress is that after the return map: at random trial strains and histories, against the
  * return map itself in other axes, finite differences and quotients, for every branch of the map. Then those of laws

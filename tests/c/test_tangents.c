@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sources:  */
+/* sources: materials/laws.c */
 /* variants: -DMPM_REAL=float -DMPM_DIM=2 -DMPM_ISA_SCALAR | -DMPM_REAL=double -DMPM_DIM=2 -DMPM_ISA_PORTABLE |
  *   -DMPM_REAL=double -DMPM_DIM=3 -DMPM_ISA_SCALAR | -DMPM_REAL=float -DMPM_DIM=3 -DMPM_ISA_PORTABLE */
 /* The derivatives of the energy of every law with a tangent, at random principal stretches, against the law's stress,
