@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "snow-wedge-3d": {"scale": 0.5, "duration": 0.25, "color": None},
     "snowball": {"color": None},
     "spinning-top": {"color": None},
+    "hot-taylor-bar": {"scale": 0.5},
     "taylor-bar": {"scale": 0.5},
     "twisted-bar": {"color": None},
 }
@@ -82,9 +83,9 @@ GROUPS = {
     "Stiff solids in implicit steps": ("cantilever", "stiff-drop", "stiff-disk"),
     "Rigid bodies": ("dominoes", "bowling", "spinning-top", "dzhanibekov", "raft", "crate-on-snow"),
     "Bodies that touch": ("incline", "rolling-disc", "hertz", "newtons-cradle", "brick-wall", "gears"),
-    "Bodies that conduct heat": ("quench", "melting-snowman", "friction-weld"),
+    "Bodies that conduct heat": ("quench", "melting-snowman", "friction-weld", "hot-taylor-bar"),
     "Bodies that take up water": ("curling-bilayer",),
-    "Bodies that crack": ("glass-drop", "three-point-bending"),
+    "Bodies that crack": ("glass-drop", "three-point-bending", "brazilian-disc", "wall-breach"),
     "Several materials": ("jelly",),
 }
 
@@ -98,6 +99,7 @@ TITLES = {
     "disks": "Two disks",
     "dzhanibekov": "A handle that turns over",
     "hertz": "Hertz’s contact",
+    "hot-taylor-bar": "Taylor bar that heats itself",
     "hydrostatic": "Column of water at rest",
     "jelly": "Jelly and fluid",
     "newtons-cradle": "Newton’s cradle",

@@ -14,6 +14,7 @@ SCALE = {
     "bar": 1,
     "beam": 1,
     "bowling": 1,
+    "brazilian-disc": 0.5,
     "bread-tearing": 0.5,
     "brick-wall": 0.5,
     "cantilever": 0.5,
@@ -34,6 +35,7 @@ SCALE = {
     "hammer-blow": 0.5,
     "hertz": 0.5,
     "honey": 0.5,
+    "hot-taylor-bar": 0.5,
     "hourglass": 0.5,
     "hydrostatic": 0.5,
     "incline": 0.5,
@@ -72,6 +74,7 @@ SCALE = {
     "taylor-green": 0.5,
     "twisted-bar": 0.5,
     "two-liquids": 0.5,
+    "wall-breach": 0.5,
 }
 
 names = pytest.mark.parametrize("name", gallery.names())

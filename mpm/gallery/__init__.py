@@ -18,7 +18,7 @@ def jelly(...
 from __future__ import annotations
 
 from mpm.base import _check
-from mpm.gallery.breaking import glass_drop, three_point_bending
+from mpm.gallery.breaking import brazilian_disc, glass_drop, three_point_bending, wall_breach
 from mpm.gallery.containers import drum, hourglass, squeeze
 from mpm.gallery.elastic import disk_wall, hammer_blow, twisted_bar
 from mpm.gallery.entry import LISTED, Entry
@@ -47,7 +47,7 @@ from mpm.gallery.solids import CUBE_MESH, bar, beam, cube, disks, jelly, raft, s
 from mpm.gallery.stiff import cantilever, honey, stiff_disk, stiff_drop
 from mpm.gallery.touching import brick_wall, gears, hertz, incline, newtons_cradle, rolling_disc
 from mpm.gallery.warm import curling_bilayer, friction_weld, melting_snowman, quench
-from mpm.gallery.yielding import bread_tearing, jelly_stack, mudslide, taylor_bar
+from mpm.gallery.yielding import bread_tearing, hot_taylor_bar, jelly_stack, mudslide, taylor_bar
 
 __all__ = [
     "CUBE_MESH",
@@ -55,6 +55,7 @@ __all__ = [
     "bar",
     "beam",
     "bowling",
+    "brazilian_disc",
     "bread_tearing",
     "brick_wall",
     "cantilever",
@@ -77,6 +78,7 @@ __all__ = [
     "hammer_blow",
     "hertz",
     "honey",
+    "hot_taylor_bar",
     "hourglass",
     "hydrostatic",
     "incline",
@@ -115,6 +117,7 @@ __all__ = [
     "three_point_bending",
     "twisted_bar",
     "two_liquids",
+    "wall_breach",
 ]
 
 _BY_NAME = dict(sorted(LISTED.items()))

@@ -8,6 +8,7 @@ import numpy as np
 
 from mpm import materials, shapes
 from mpm.gallery.entry import listed
+from mpm.materials.thermal import Thermal
 from mpm.scene.scene import Scene
 
 LENGTH, RADIUS = 32.4e-3, 3.2e-3  # of the bar of copper [m]
@@ -42,9 +43,67 @@ def taylor_bar(
     speed : float
         Of the impact [m/s].
     """
+    copper = materials.VonMises(E=E, nu=nu, density=density, yield_stress=yield_stress, hardening=hardening)
+    return _quarter_of_bar(copper, speed)
+
+
+@listed(
+    "the same bar, by the law of Johnson and Cook, grows hot where it flows (3-D, 32,000 particles)",
+    duration=80e-6,
+    fps=5e5,
+    numerics={"dx": 0.4e-3},
+    color="temperature",
+    limits=(298.0, 600.0),
+)
+def hot_taylor_bar(
+    *,
+    A: float = 90e6,
+    B: float = 292e6,
+    n: float = 0.31,
+    C: float = 0.025,
+    m: float = 1.09,
+    density: float = 8960.0,
+    conductivity: float = 386.0,
+    speed: float = 227.0,
+) -> Scene:
+    """The bar of `taylor_bar`, whose strength grows with strain and rate and falls with temperature.
+
+    Nine tenths of the plastic work heat the copper, which conducts the heat. In 80 µs heat spreads by 0.1 mm only, so
+    the foot is hottest where it flows most.
+
+    Parameters
+    ----------
+    A, B, n, C, m
+        As in `mpm.materials.JohnsonCook` [Pa], [Pa], [1], [1], [1]; the defaults are the copper of Johnson and Cook.
+    density : float
+        [kg/m³].
+    conductivity : float
+        [W/(m K)].
+    speed : float
+        Of the impact [m/s].
+    """
+    copper = materials.JohnsonCook(
+        A=A,
+        B=B,
+        n=n,
+        C=C,
+        m=m,
+        shear_modulus=46e9,
+        sound_speed=3940,
+        s=1.489,
+        grueneisen=2.0,
+        specific_heat=383,
+        melting_temperature=1356,
+        density=density,
+        thermal=Thermal(conductivity, 383, 298.0),
+    )
+    return _quarter_of_bar(copper, speed)
+
+
+def _quarter_of_bar(copper: materials.Material, speed: float) -> Scene:
+    """A quarter of a bar that flies at a rigid wall."""
     walls = {"x-": "mirror", "y-": "mirror", "z-": "mirror"}
     scene = Scene((0, 0, 0), (12e-3, 12e-3, 36e-3), walls=walls)
-    copper = materials.VonMises(E=E, nu=nu, density=density, yield_stress=yield_stress, hardening=hardening)
     bar = shapes.Cylinder((0, 0, 0), (0, 0, LENGTH), RADIUS) & shapes.Box((0, 0, 0), (RADIUS, RADIUS, LENGTH))
     scene.add(bar, copper, velocity=(0, 0, -speed), name="bar")
     return scene
