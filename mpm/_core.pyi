@@ -554,6 +554,10 @@ class Simulation(Core):
         core as memoryviews."""
     def leave_team(self) -> None:
         """Later runs sweep all tasks again."""
+    def failing_process(self) -> int:
+        """Of the team: the lowest process whose own failure has ended a run since `join_team`; -1: none."""
+    def holder(self, row: int, /) -> int:
+        """The process of the team that moves the particle of a row, after a run; -1: there is none, or no team."""
 
 class SPH(Core):
     def __init__(self, **options: Any) -> None:

@@ -410,6 +410,8 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "rigid_forces": (),
         "join_team": (Kind(Alone(), ()), whole(1), whole(0)),
         "leave_team": (),
+        "failing_process": (),
+        "holder": (whole(0, 1, 2**31),),
         "use_gpu": (Kind(object(), (None, 1, "cuda", b"a", [], Raising())),),
         "set_contact": (text("separate"), number(0.5), number(0.0)),
         "name_joint": (whole(0, 1, 2**31), text("joint:a")),

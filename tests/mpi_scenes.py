@@ -6,6 +6,8 @@ Every scene returns a text that must be the same in all processes, for any numbe
 from __future__ import annotations
 
 import copy
+import errno
+import functools
 import hashlib
 import os
 import signal
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+import faults
 import mpm
 import scenes
 from test_replicas import found, walled
@@ -103,11 +106,15 @@ def deleted(comm: Any, folder: Path) -> str:
     return digest(sim)
 
 
-def raised(comm: Any, call: Callable[[], Any]) -> str:
+def raised(comm: Any, call: Callable[[], Any], noted: type[BaseException] | None = None) -> str:
+    """The error of a call, with its notes if it is to be of this kind."""
     try:
         call()
     except BaseException as error:
-        return f"{type(error).__name__}: {error}"
+        if noted is not None and not isinstance(error, noted):
+            raise
+        notes = [] if noted is None else getattr(error, "__notes__", [])
+        return " ".join([f"{type(error).__name__}: {error}", *notes])
     return "nothing"
 
 
@@ -136,6 +143,79 @@ def errors(comm: Any, folder: Path) -> str:
     return f"{told} {digest(sim)}"
 
 
+def escaped(comm: Any, folder: Path) -> str:
+    """An error of numbers has the same text everywhere, and notes that name the process and the ids of the rows."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0.05, 0.05), (0.25, 0.5)), scenes.MATERIALS["fluid"])
+    scene.add(mpm.shapes.Box((0.75, 0.25), (0.9, 0.5)), scenes.MATERIALS["fluid"])
+    piston = mpm.shapes.Box((0.3, -1), (0.7, 2))
+    scene.add_collider(piston, motion=mpm.motion.Linear((1.0, 0.0)), name="piston")
+    sim = mpm.Simulation(scene, dx=1 / 16, comm=comm)
+    sim.particles.delete(np.arange(len(sim.particles)) < 10)
+    try:
+        sim.run(0.6)
+    except mpm.EscapeError as error:
+        told = f"{error} {error.rows} {sim.steps}"
+        notes = [note for note in getattr(error, "__notes__", []) if "moves the particles" in note]
+        if comm is not None:
+            assert notes and len(set(comm.allgather(tuple(notes)))) == 1
+            found = [
+                int(row)
+                for note in notes
+                for row in note.partition("rows ")[2].partition(" and")[0].split(",")
+            ]
+            ids = [int(one) for note in notes for one in note.partition("ids ")[2].strip(".").split(",")]
+            assert sorted(found) == error.rows[:8] and ids == [row + 10 for row in found], (notes, error.rows)
+        return told
+    return "nothing"
+
+
+def failing(comm: Any, folder: Path) -> str:
+    """Memory or a disk that fails in one process raises the same in all of them at the same step, names the process,
+    and a run after it has the bits of one without it. Needs the library of faults.py; one process has nothing to say.
+    """
+    if comm is None or faults.SHIM not in os.environ:
+        return "told"
+    shim, most = faults.Shim(os.environ[faults.SHIM]), int(os.environ.get("MPM_MOST_FAULTS", "6"))
+    shim.watch(folder)
+    path = folder / f"failing{comm.size}.mpm"
+
+    def make() -> mpm.Simulation:
+        return walled("separate", law="fluid", cells=48, dtype="float32", comm=comm)
+
+    calls: dict[str, tuple[str, Callable[[mpm.Simulation], Any], type[BaseException], int, bool]] = {
+        "steps": ("memory", lambda sim: sim.step(24), MemoryError, comm.size - 1, True),
+        "save": ("files", lambda sim: sim.save(path), OSError, 0, False),
+        "record": ("files", lambda sim: record(sim, folder), OSError, 0, True),
+    }
+    tried = 0
+    for name, (kind, call, kind_of_error, process, steps) in calls.items():
+        own = comm.rank == process
+        for _ in range(2):  # the first time, Python imports and caches
+            sim = make()
+            with shim.armed(kind, 0, 0, errno.ENOSPC):
+                call(sim)
+        end, last = digest(sim), sim.steps
+        for point in faults.spread(comm.bcast(shim.count(kind), process), most):
+            sim = make()
+            with shim.armed(kind, point if own else 0, point if own else 0, errno.ENOSPC):
+                told = raised(comm, functools.partial(call, sim), kind_of_error)
+            tried += 1
+            assert comm.allgather(told) == [told] * comm.size, (name, point, told)
+            assert len(set(comm.allgather(sim.steps))) == 1, (name, point)
+            assert told == "nothing" or f"rank {process}" in told, (name, point, told)
+            if steps:
+                sim.step(last - sim.steps)
+            assert digest(sim) == end, (name, point, told)
+    assert tried > 6
+    return "told"
+
+
+def record(sim: mpm.Simulation, folder: Path) -> None:
+    with sim.record(folder / "failing.vtkhdf", fps=4000):
+        sim.step(8)
+
+
 def interrupted(comm: Any, folder: Path) -> str:
     """Ctrl-C in one process ends the run of all at the same whole step; a run after it goes on."""
     scene = mpm.Scene((0, 0), (1, 1))
@@ -147,7 +227,8 @@ def interrupted(comm: Any, folder: Path) -> str:
             time.sleep(0.3)
             os.kill(os.getppid(), signal.SIGINT)
             os._exit(0)
-        told = raised(comm, lambda: sim.run(5000))
+        told = raised(comm, lambda: sim.run(5000), KeyboardInterrupt)
+        assert f"rank {comm.size - 1}." in told, told
         steps = comm.allgather(sim.steps)
         assert len(set(steps)) == 1 and steps[0] > 1 and told.startswith("KeyboardInterrupt"), (steps, told)
         assert len(set(comm.allgather(digest(sim)))) == 1
@@ -244,6 +325,8 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         saved,
         deleted,
         errors,
+        escaped,
+        failing,
         interrupted,
         interrupted_while_waiting,
         differing,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import faults
 import mpi_scenes
 from loops import each
 
@@ -35,9 +36,11 @@ def has_mpi() -> bool:
 pytestmark = pytest.mark.skipif(not MPIEXEC or not has_mpi(), reason="needs mpi4py, an MPI and its mpiexec")
 
 
-def run(processes: int, *arguments: str | Path) -> str:
+def run(processes: int, *arguments: str | Path, **environment: str) -> str:
     command = [MPIEXEC, "-n", str(processes), sys.executable, "-m", "mpi4py", *map(str, arguments)]
-    ended = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    ended = subprocess.run(
+        command, env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=300
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
@@ -49,13 +52,23 @@ def check(processes: int, folder: Path, names: tuple[str, ...] = tuple(mpi_scene
 
 
 def test_three_processes(tmp_path):
-    check(3, tmp_path, ("changed", "saved", "errors", "apart", "unsupported"))
+    check(3, tmp_path, ("changed", "saved", "errors", "escaped", "apart", "unsupported"))
 
 
 @each("processes", [1, 2, 3, 4, 7])
 @pytest.mark.slow
 def test_all_scenes(tmp_path, processes):
     check(processes, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.source
+@pytest.mark.skipif(not (os.environ.get("CC") or shutil.which("cc")), reason="no C compiler")
+def test_memory_and_disks_that_fail_in_one_process(tmp_path):
+    """6 allocations of steps, 6 calls for the file of a checkpoint and of a recording each."""
+    library = str(faults.compiled(tmp_path))
+    told = run(3, TESTS / "mpi_scenes.py", tmp_path, "failing", LD_PRELOAD=library, MPM_FAULTS=library)
+    assert told == "failing\ttold\n"
 
 
 def test_an_uncaught_exception_ends_all(tmp_path):

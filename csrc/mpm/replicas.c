@@ -8,7 +8,7 @@ mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *tr
     if (simulation->team || simulation->has_rigid)
         return MPM_BAD_ARGUMENT;
     simulation->team = &simulation->own_team;
-    *simulation->team = (mpm_team){.transport = *transport};
+    *simulation->team = (mpm_team){.transport = *transport, .failing = -1};
     return MPM_OK;
 }
 
@@ -85,6 +85,21 @@ static void share_nodes(mpm_simulation *simulation, void *field)
             if (counting[b] == r)
                 memcpy(blocks + bytes * b, (char *)halo->blocks + bytes * at++, bytes);
     mpm_device_unmap(device, field);
+}
+
+int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row)
+{
+    const mpm_particles *particles = &simulation->particles;
+    const int32_t processes = simulation->team ? simulation->team->transport.processes : 0;
+    const int32_t *rows = mpm_device_map(particles->device, particles->row, MPM_READ);
+    int32_t holder = -1;
+    for (int32_t r = 0; r < processes && holder < 0 && particles->group_count; r++) {
+        const size_t end = first_tile(simulation, r + 1) * (size_t)particles->lanes;
+        for (size_t slot = first_tile(simulation, r) * (size_t)particles->lanes; slot < end; slot++)
+            holder = rows[slot] == row ? r : holder;
+    }
+    mpm_device_unmap(particles->device, particles->row);
+    return holder;
 }
 
 /* What the gather in mid step reads. */

@@ -17,5 +17,8 @@ void mpm_replicas_leave(mpm_simulation *simulation);
 /** Brings the particles and the velocities of nodes up to date; errors are told to the team. */
 void mpm_replicas_share(mpm_simulation *simulation);
 
+/** The process that moves the particle of a row, after mpm_replicas_share; -1: none. */
+int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row);
+
 /** After a binning in mid step: brings the velocities of nodes to the processes that have got particles there. */
 void mpm_replicas_move_nodes(mpm_simulation *simulation);

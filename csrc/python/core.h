@@ -75,6 +75,8 @@ PyObject *mpm_python_restore(PyObject *self, PyObject *arrays);
 /** The methods that let later runs sweep the tasks of one process, as entries of a table. */
 PyObject *mpm_python_team_join(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused);
+PyObject *mpm_python_team_failing(PyObject *self, PyObject *unused);
+PyObject *mpm_python_team_holder(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_of_threads(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
 #define MPM_PYTHON_TEAMS \
@@ -82,5 +84,9 @@ PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
      "join_team(team, processes, process): later runs sweep the tasks of one process, and call exchange([(process, " \
      "out, in), ...]), reduce(sums, most) and answer() of the team"}, \
     {"leave_team", mpm_python_team_leave, METH_NOARGS, "Later runs sweep all tasks."}, \
+    {"failing_process", mpm_python_team_failing, METH_NOARGS, \
+     "failing_process() -> int: of the team, whose failure has ended a run; -1: none"}, \
+    {"holder", mpm_python_team_holder, METH_VARARGS, \
+     "holder(row) -> int: the process of the team that moves a particle, after a run; -1: none"}, \
     {"_new_team", mpm_python_team_of_threads, METH_VARARGS, "_new_team(processes): for tests: one of threads"}, \
     {"_join_team", mpm_python_team_join_threads, METH_VARARGS, "_join_team(team, process): for tests: of threads"}

@@ -137,6 +137,22 @@ PyObject *mpm_python_team_join(PyObject *self, PyObject *args)
     return join(self, mpm_replicas_join(simulation, &transport), team);
 }
 
+PyObject *mpm_python_team_failing(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const mpm_simulation *simulation = enter(self);
+    return simulation ? PyLong_FromLong(simulation->team ? simulation->team->failing : -1) : NULL;
+}
+
+PyObject *mpm_python_team_holder(PyObject *self, PyObject *args)
+{
+    int row;
+    if (!PyArg_ParseTuple(args, "i", &row))
+        return NULL;
+    const mpm_simulation *simulation = enter(self);
+    return simulation ? PyLong_FromLong(mpm_replicas_holder(simulation, row)) : NULL;
+}
+
 PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused)
 {
     (void)unused;

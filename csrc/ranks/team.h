@@ -40,7 +40,7 @@ typedef struct mpm_team {
     mpm_transport transport;
     mpm_status pending; /* of the own process, which the others do not know yet */
     mpm_status status;  /* the worst that reductions have told since mpm_team_take */
-    int32_t failing;    /* the lowest process with that status */
+    int32_t failing;    /* the lowest process with the last status that was not OK; -1: there was none */
 } mpm_team;
 
 /** Notes an error of the own process, unless it has failed already. */

@@ -158,8 +158,13 @@ class Recording(_check.Strict, Closing):
         return self._writer is None
 
     def close(self) -> None:
-        """Finish the file; again: nothing."""
-        interrupts.undisturbed(self._close)
+        """Finish the file; again: nothing. In several MPI processes, all of them call it."""
+        sim = self._sim()
+        team = None if sim is None or self._writer is None else sim._team
+        if team is None:
+            interrupts.undisturbed(self._close)
+        else:
+            team.together("the end of a recording", lambda: interrupts.undisturbed(self._close))
 
     def _close(self) -> None:
         writer, self._writer = self._writer, None
@@ -192,7 +197,7 @@ class Recording(_check.Strict, Closing):
                 self._writer.append(state, totals, changes, poses=placed)
         except BaseException as error:
             with contextlib.suppress(OSError, RuntimeError):  # HDF5 may not recover from the error
-                self.close()
+                self._close()
             error.add_note(f"The recording {str(self._path)!r} has ended, with {self._frames} frames.")
             raise
         self._frames += 1

@@ -309,16 +309,16 @@ class Run(_check.Strict):
 
     def _take_frames(self) -> None:
         """Take the frames that are due. Ctrl-C waits for them: it ends the run, and not the recordings."""
-        due = [recording for recording in self._recordings if recording._due <= self._core.time]
-
-        def look() -> None:
-            for recording in due:
-                interrupts.undisturbed(functools.partial(recording._look, self))
-
-        if due and self._team is not None:
-            self._team.together("a frame of a recording", look)
-        else:
-            look()
+        for recording in [one for one in self._recordings if one._due <= self._core.time]:
+            look = functools.partial(interrupts.undisturbed, functools.partial(recording._look, self))
+            if self._team is None:
+                look()
+                continue
+            try:
+                self._team.together("a frame of a recording", look)
+            except BaseException:
+                recording._close()  # as the process has done that writes
+                raise
 
     def _in_pieces(self) -> bool:
         """Whether a run advances in pieces; then this thread holds the core between them."""

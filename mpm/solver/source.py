@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from mpm.solver.derived import Fields
 from mpm.solver.solids import Solid
 from mpm.solver.state import State
 from mpm.solver.totals import Recorded, Totals
+
+if TYPE_CHECKING:
+    from mpm.solver.team import Team
 
 
 class Source(Protocol):
@@ -82,6 +85,7 @@ class Running(Source, Protocol):
 
     threads: int
     _recordings: list[Any]  # the open ones
+    _team: Team | None  # of several processes
 
     def _shaped(self) -> Sequence[Solid]:
         """All rigid bodies with particles, also those whose particles are not where the shape is."""

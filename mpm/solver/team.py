@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
+import numpy as np
+
 from mpm.base import _check, interrupts
+from mpm.errors import SimulationError
 
 PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
 NAMED = 8  # processes in an error
@@ -27,6 +30,15 @@ class Joining(Protocol):
 
     def leave_team(self) -> None:
         """Let later runs sweep all tasks."""
+
+    def failing_process(self) -> int:
+        """The process whose own failure has ended the run; -1: none."""
+
+    def holder(self, row: int, /) -> int:
+        """The process that moves a particle; -1: none."""
+
+    def field(self, name: str) -> Any:
+        """A field of the particles; its method `copy` returns its bytes."""
 
 
 class Apart(RuntimeError):
@@ -47,6 +59,7 @@ class Team:
 
     __slots__ = (
         "_answer",
+        "_failing",
         "_mpi",
         "_own",
         "comm",
@@ -70,6 +83,7 @@ class Team:
         self.processes: int = comm.size
         self._own = _duplicate(self._mpi, comm)
         self._answer: Action = _nothing
+        self._failing = -1  # the process whose failure has ended the last run of the core
         self.threads = self._share_of_processors()  # here, as a copy of a simulation asks no other process
         self.sent = self.messages = self.reductions = 0
 
@@ -177,6 +191,13 @@ class Team:
         core.join_team(self, self.processes, self.process)
         try:
             action()
+        except SimulationError as error:
+            for note in _whereabouts(core, error.rows):
+                error.add_note(note)
+            raise
+        except BaseException:
+            self._failing = core.failing_process()
+            raise
         finally:
             core.leave_team()
 
@@ -220,10 +241,15 @@ class Team:
                     f"comm: the MPI process of rank 0 has come to {told[0][0]}, and that of rank {process} to {other}. "
                     "All of them must make the same calls with the same arguments"
                 ) from error
-        failed = [process for process, (_, one, _) in enumerate(told) if one is not None]
-        if failed and error is None:
-            error = told[failed[0]][1]
-            error.add_note(f"It comes from the MPI process of rank {failed[0]}.")
+        errors: dict[int, BaseException] = {
+            process: one for process, (_, one, _) in enumerate(told) if one is not None
+        }
+        first, self._failing = self._failing, -1
+        if errors and (first in errors or len(errors) < self.processes):
+            first = first if first in errors else min(errors)
+            if error is None or first not in (-1, self.process):
+                error = errors[first]
+            error.add_note(f"It comes from the MPI process of rank {first}.")
         if error is not None:
             raise error
         return [key for *_, key in told]
@@ -240,6 +266,20 @@ class Team:
 
 def _nothing() -> None:
     pass
+
+
+def _whereabouts(core: Joining, rows: list[int]) -> Iterator[str]:
+    """Which processes move particles with these rows, as far as they are named."""
+    if not rows:
+        return
+    ids = np.frombuffer(core.field("id").copy()[0], np.int64)
+    holders = {row: core.holder(row) for row in rows[:NAMED]}
+    for process in sorted({*holders.values()} - {-1}):
+        own = [row for row, holder in holders.items() if holder == process]
+        yield (
+            f"The MPI process of rank {process} moves the particles with the rows {', '.join(map(str, own))} and the "
+            f"ids {', '.join(str(ids[row]) for row in own)}."
+        )
 
 
 def _unlike(told: list[object]) -> str:
