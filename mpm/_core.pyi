@@ -539,9 +539,11 @@ class Simulation(Core):
         """The same, of a collider, between steps."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
-    def use_gpu(self, driver: object, /) -> None:
+    def has_image(self, law: str, varies: bool, /) -> bool:
+        """Has a driver of `use_gpu` the image of the law, for numbers as parameters or for those that vary?"""
+    def use_gpu(self, law: str, varies: bool, driver: object, /) -> None:
         """Runs a simulation without particles, whose kernels have one lane, on the GPU of a capsule: the driver of
-        csrc/mpm/gpu/driver.h, which it takes."""
+        csrc/mpm/gpu/driver.h, which it takes, with the image of a law. Then adds images of other laws."""
     def _use_odd_backend(self) -> None:
         """For tests: runs a simulation without particles on the back end of csrc/mpm/odd_backend.h."""
     def _new_team(self, processes: int, /) -> object:

@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "mpm/cpu_backend.h"
-#include "mpm/gpu/engine.h"
 #include "mpm/state.h"
 
 enum {
     BLOCK_CELLS = 64, MARGIN = 2, /* as in mpm/gpu/launch.h */
-    LAW_REALS = 256,
     ROWS = MPM_MOST_COLUMNS       /* among the columns: the number of the rows */
 };
 
@@ -25,8 +23,7 @@ struct gpu {
     const void *measures, *blocks; /* whose reports the device has, of the last sweep and pass */
     mpm_measure measure;
     mpm_block_report report;
-    double law[LAW_REALS]; /* its prepared parameters */
-    bool law_due;
+    mpm_gpu_laws laws;
 };
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
@@ -36,15 +33,6 @@ struct place {
     mpm_gpu_array *array;
     int first, width;
 };
-
-/* The column of a history that material 0 keeps in `column`, or -1. */
-static int history_of(const mpm_simulation *simulation, int column, int components)
-{
-    for (int k = 0; k < components; k++)
-        if (simulation->materials[0].column[k] == column)
-            return k;
-    return -1;
-}
 
 static int x_of(const struct gpu *gpu, const void *name)
 {
@@ -70,7 +58,7 @@ static struct place place_of(struct gpu *gpu, int column)
         return (struct place){&now->F, (column - F) * d, d};
     if (column == MPM_COLUMN_MASS || column == MPM_COLUMN_VOLUME)
         return (struct place){column == MPM_COLUMN_MASS ? &now->mass : &now->volume, 0, 1};
-    const int k = history_of(gpu->simulation, column, engine->history);
+    const int k = gpu->laws.row[column];
     return (struct place){k >= 0 ? &now->history : NULL, k, 1};
 }
 
@@ -187,6 +175,7 @@ static void unmap(mpm_device *device, void *memory)
 
 /* ---- groups and grid ------------------------------------------------------------------------------------------- */
 
+/* The coordinates of a block by its key. */
 static void block_at(const mpm_gpu_engine *engine, int key, int32_t block[3])
 {
     const int at[3] = {key / engine->blocks[2] / engine->blocks[1], key / engine->blocks[2] % engine->blocks[1],
@@ -219,7 +208,8 @@ static mpm_status find_groups(struct gpu *gpu, const mpm_gpu_tables *tables, mpm
     }
     for (size_t g = 0; !failed && g < places; g++) {
         mpm_group *group = &groups[g];
-        block_at(engine, key[g], group->block);
+        block_at(engine, key[g] / engine->materials, group->block);
+        group->material = key[g] % engine->materials;
         group->first_tile = start[g * BLOCK_CELLS];
         group->count = group->tiles = start[(g + 1) * BLOCK_CELLS] - start[g * BLOCK_CELLS];
         for (int a = 0; a < engine->dim; a++)
@@ -289,7 +279,8 @@ static mpm_status lay_out(struct gpu *gpu)
     mpm_status status = key && end && keys ? MPM_OK : MPM_OUT_OF_MEMORY;
     int count = 0;
     for (size_t g = 0; g < groups && !status; g++) {
-        key[g] = key_of(engine, particles->groups[g].block);
+        key[g] = mpm_engine_pair_key(engine, key_of(engine, particles->groups[g].block),
+                                     particles->groups[g].material);
         for (int p = 0; p < particles->groups[g].count; p++)
             keys[count++] = key[g];
         end[g] = count;
@@ -326,24 +317,6 @@ static mpm_status move_in(struct gpu *gpu)
     return engine->failure;
 }
 
-/* What the image takes from the material: its reals, its range of J, its parameters. False: it cannot. */
-static bool take_material(struct gpu *gpu)
-{
-    const mpm_simulation *simulation = gpu->simulation;
-    const mpm_material *material = &simulation->materials[0];
-    const mpm_law *law = mpm_material_law(material);
-    double prepared[LAW_REALS] = {0};
-    gpu->engine.strains = law->strain == MPM_KEEPS_J ? 1 : gpu->engine.dim * gpu->engine.dim;
-    gpu->engine.history = mpm_law_history(law, gpu->engine.dim);
-    gpu->engine.J_low = law->J_low;
-    gpu->engine.J_high = law->J_high;
-    if (!gpu->engine.variant->prepare(material, prepared, sizeof prepared))
-        return false;
-    gpu->law_due |= memcmp(gpu->law, prepared, sizeof prepared) != 0;
-    memcpy(gpu->law, prepared, sizeof prepared);
-    return true;
-}
-
 /* The failure of the device so far, for the message of the run. */
 static mpm_status status_of(mpm_backend *backend)
 {
@@ -352,9 +325,21 @@ static mpm_status status_of(mpm_backend *backend)
     mpm_error *error = &gpu->simulation->run.error;
     if (engine->failure == MPM_DEVICE_FAILED) {
         mpm_error_note(error, MPM_DEVICE_FAILED, MPM_DEVICE_ENDED, gpu->simulation->run.dt);
-        error->name = engine->driver->words(engine->driver);
+        error->name = mpm_engine_words(engine);
     }
     return engine->failure;
+}
+
+/* Lays out the device anew where materials have been added. */
+static mpm_status take_materials(struct gpu *gpu)
+{
+    const mpm_simulation *simulation = gpu->simulation;
+    if (gpu->laws.begun && gpu->laws.materials == simulation->material_count)
+        return MPM_OK;
+    take_back(gpu);
+    return gpu->engine.failure ? gpu->engine.failure
+                               : mpm_gpu_laws_begin(&gpu->laws, &gpu->engine, simulation->materials,
+                                                    simulation->material_count);
 }
 
 /* Everything that launches need, with all that may fail. */
@@ -363,22 +348,13 @@ static mpm_status prepare(struct gpu *gpu)
     mpm_gpu_engine *engine = &gpu->engine;
     if (engine->failure)
         return engine->failure;
-    if (gpu->simulation->material_count > 1)
-        return MPM_BAD_ARGUMENT;
-    if (gpu->simulation->material_count && !take_material(gpu))
-        return MPM_BAD_ARGUMENT;
-    mpm_status status = gpu->resident ? MPM_OK : move_in(gpu);
+    mpm_status status = take_materials(gpu);
+    if (!status && !gpu->resident)
+        status = move_in(gpu);
     if (status)
         return status;
     give(gpu);
-    if (gpu->law_due) {
-        const size_t bytes = engine->driver->image.law_bytes;
-        if ((status = mpm_engine_hold(engine, &engine->law, bytes)))
-            return status;
-        mpm_engine_put(engine, &engine->law, gpu->law, bytes);
-        gpu->law_due = false;
-    }
-    return engine->failure;
+    return mpm_gpu_laws_give(&gpu->laws, engine, gpu->simulation->materials);
 }
 
 static mpm_status ready(mpm_backend *backend)
@@ -635,7 +611,7 @@ static void free_gpu(mpm_backend *backend)
     struct gpu *gpu = (struct gpu *)backend;
     const mpm_allocator allocator = backend->device.allocator;
     mpm_engine_clear(&gpu->engine);
-    gpu->engine.driver->free(gpu->engine.driver);
+    mpm_gpu_laws_free(&gpu->laws, &allocator);
     gpu->cpu->free(gpu->cpu);
     mpm_memory_free(&allocator, gpu);
 }
@@ -683,27 +659,56 @@ static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *sim
     return engine->staged ? MPM_OK : MPM_OUT_OF_MEMORY;
 }
 
-mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, mpm_gpu_driver *driver)
+static bool fits(const mpm_settings *settings, const mpm_gpu_image *image)
+{
+    return variant_of(image) && image->real_size == settings->real_size && image->dim == (unsigned)settings->dim;
+}
+
+/* The image of a further law. */
+static mpm_status add_image(struct gpu *gpu, const mpm_gpu_law *image)
+{
+    if (!fits(&gpu->simulation->settings, &image->driver->image))
+        return MPM_BAD_ARGUMENT;
+    return mpm_gpu_laws_add(&gpu->laws, &gpu->backend.device.allocator, image);
+}
+
+/* The back end if it is that of a GPU. */
+static struct gpu *gpu_of(const mpm_simulation *simulation)
+{
+    return simulation->backend->ready == ready ? (struct gpu *)simulation->backend : NULL;
+}
+
+bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image)
+{
+    const struct gpu *gpu = gpu_of(simulation);
+    return gpu && mpm_gpu_laws_find(&gpu->laws, image->law, image->varies);
+}
+
+mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *image)
 {
     const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_settings *settings = &simulation->settings;
-    if (simulation->particles.capacity || simulation->kernels->lanes != 1 || !variant_of(&driver->image) ||
-        driver->image.real_size != settings->real_size || driver->image.dim != (unsigned)settings->dim ||
-        driver->image.law_bytes > sizeof((struct gpu *)0)->law)
+    if (image->law < 0 || image->law >= MPM_LAW_COUNT)
+        return MPM_BAD_ARGUMENT;
+    if (gpu_of(simulation))
+        return add_image(gpu_of(simulation), image);
+    if (simulation->particles.capacity || simulation->kernels->lanes != 1 || !fits(settings, &image->driver->image))
         return MPM_BAD_ARGUMENT;
     struct gpu *gpu = mpm_memory_new(allocator, 1, sizeof *gpu);
     if (!gpu)
         return MPM_OUT_OF_MEMORY;
-    mpm_status status = begin_engine(&gpu->engine, simulation, driver);
+    mpm_status status = begin_engine(&gpu->engine, simulation, image->driver);
+    if (!status)
+        status = mpm_gpu_laws_add(&gpu->laws, allocator, image);
     if (!status)
         status = mpm_cpu_backend_new(&gpu->cpu, allocator, simulation->kernels, mpm_pool_for);
     if (status) {
+        mpm_memory_free(allocator, gpu->laws.list);
         mpm_memory_free(allocator, gpu->engine.staged);
         mpm_memory_free(allocator, gpu);
         return status;
     }
     gpu->simulation = simulation;
-    gpu->law_due = true;
     gpu->backend = (mpm_backend){
         .device = {allocate, release, map, unmap, *allocator}, .free = free_gpu, .begin = begin, .end = end,
         .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean, .ready = ready,

@@ -7,7 +7,7 @@
 
 #include "python/module.h"
 
-static int find_law(const char *name)
+int mpm_python_find_law(const char *name)
 {
     for (int i = 0; i < MPM_LAW_COUNT; i++)
         if (!strcmp(mpm_laws_get(i)->name, name))
@@ -49,8 +49,8 @@ static PyObject *describe_law(const mpm_law *law)
                              law->strain == MPM_KEEPS_J ? "J" : "F", "viscous",
                              law->viscous ? Py_True : Py_False, "rigid", law->rigid ? Py_True : Py_False,
                              "kinked", law->kinked ? Py_True : Py_False, "return_map",
-                             mpm_laws_inelastic(find_law(law->name)) ? Py_True : Py_False, "tangent",
-                             tangents[mpm_laws_tangent(find_law(law->name))], "parameters",
+                             mpm_laws_inelastic(mpm_python_find_law(law->name)) ? Py_True : Py_False, "tangent",
+                             tangents[mpm_laws_tangent(mpm_python_find_law(law->name))], "parameters",
                              parameters, "history", history, "reference", law->reference);
     Py_XDECREF(parameters);
     Py_XDECREF(history);
@@ -149,7 +149,7 @@ int mpm_python_get_material(PyObject *law, PyObject *parameters, PyObject *varyi
     PyObject *name = PyUnicode_AsUTF8String(law);
     if (!name)
         return -1;
-    material->law = find_law(PyBytes_AsString(name));
+    material->law = mpm_python_find_law(PyBytes_AsString(name));
     Py_DECREF(name);
     if (material->law < 0) {
         PyErr_Format(PyExc_ValueError, "law: unknown name '%U'", law);
@@ -252,7 +252,7 @@ static PyObject *unfit(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "UO", &name, &values))
         return NULL;
     PyObject *text = PyUnicode_AsUTF8String(name);
-    const int law = text ? find_law(PyBytes_AsString(text)) : -1;
+    const int law = text ? mpm_python_find_law(PyBytes_AsString(text)) : -1;
     Py_XDECREF(text);
     if (law < 0) {
         PyErr_Format(PyExc_ValueError, "law: unknown name '%U'", name);

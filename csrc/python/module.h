@@ -36,6 +36,9 @@ extern PyMethodDef mpm_python_collider_methods[];
 extern PyMethodDef mpm_python_ode_methods[];
 extern PyMethodDef mpm_python_cuda_methods[];
 
+/** The number of a law of the registry; -1, without an exception, if it has none of that name. */
+int mpm_python_find_law(const char *name);
+
 /** A field object that shares `view` (a reference is taken). */
 PyObject *mpm_python_field_new(module_state *state, mpm_view *view, mpm_rank rank, int dim);
 

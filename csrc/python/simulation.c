@@ -414,17 +414,39 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
     }
 }
 
-/* Takes the driver out of its capsule, which has none from then on. */
-static PyObject *use_gpu(PyObject *self, PyObject *capsule)
+/* Reads the law of an image, and whether its parameters vary. */
+static bool get_image(PyObject *args, mpm_gpu_law *image, PyObject **capsule)
 {
-    mpm_simulation *core = enter(self);
-    mpm_gpu_driver *driver = core ? PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE) : NULL;
-    if (!driver)
+    const char *name;
+    int varies;
+    if (!PyArg_ParseTuple(args, capsule ? "spO" : "sp", &name, &varies, capsule))
+        return false;
+    *image = (mpm_gpu_law){.law = mpm_python_find_law(name), .varies = varies};
+    if (image->law < 0)
+        PyErr_Format(PyExc_ValueError, "law: unknown name '%s'", name);
+    return image->law >= 0;
+}
+
+static PyObject *has_image(PyObject *self, PyObject *args)
+{
+    mpm_gpu_law image;
+    mpm_simulation *core = get_image(args, &image, NULL) ? enter(self) : NULL;
+    return core ? PyBool_FromLong(mpm_gpu_backend_has(core, &image)) : NULL;
+}
+
+/* Takes the driver out of its capsule, which has none from then on. */
+static PyObject *use_gpu(PyObject *self, PyObject *args)
+{
+    mpm_gpu_law image;
+    PyObject *capsule;
+    mpm_simulation *core = get_image(args, &image, &capsule) ? enter(self) : NULL;
+    if (!core || !(image.driver = PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE)))
         return NULL;
-    const mpm_status status = mpm_gpu_backend_use(core, driver);
+    const mpm_status status = mpm_gpu_backend_use(core, &image);
     if (status == MPM_BAD_ARGUMENT) {
-        PyErr_SetString(PyExc_ValueError, "the simulation has had particles, its kernels have several lanes, or the "
-                                          "driver's image is of another precision or dimension");
+        PyErr_SetString(PyExc_ValueError, "the simulation has had particles, its kernels have several lanes, the "
+                                          "driver's image is of another precision or dimension, or there is one of "
+                                          "the law");
         return NULL;
     }
     if (status == MPM_TOO_LARGE) {
@@ -470,8 +492,10 @@ static PyMethodDef methods[] = {
     {"set_heat_collider", set_heat_collider, METH_VARARGS,
      "set_heat_collider(collider, kind, value, coefficient): the same, of a collider; between steps"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
-    {"use_gpu", use_gpu, METH_O,
-     "use_gpu(driver): a simulation without particles, whose kernels have one lane, runs on the GPU of a capsule"},
+    {"has_image", has_image, METH_VARARGS, "has_image(law, varies): has a driver of use_gpu the image of the law?"},
+    {"use_gpu", use_gpu, METH_VARARGS,
+     "use_gpu(law, varies, driver): a simulation without particles, whose kernels have one lane, runs on the GPU of a "
+     "capsule, which has the image of the law, with parameters that vary or not; then adds other images"},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
     MPM_PYTHON_TEAMS,

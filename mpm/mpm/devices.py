@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,15 +93,23 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     refuse_scene(scene, chosen)
     filling = [*dict.fromkeys([*scene._filling, *materials])]
     for material in filling:
-        refuse_material(chosen, filling, material)
-    image = Image(filling[0], chosen.dtype, scene.dimension)
+        refuse_material(chosen, material)
+    for material in filling:
+        provide(core, chosen, material)
+
+
+def provide(core: _core.Simulation, chosen: Any, material: Material) -> None:
+    """Let a core on a device have the kernels for a material, if it has not got them yet."""
+    image = material._row["name"], bool(material._varies)
+    if chosen.device == HOST or core.has_image(*image):
+        return
     begun = DRIVERS[chosen.device.partition(":")[0]]
     try:
-        driver = begun(chosen.device, image)
+        driver = begun(chosen.device, Image(material, chosen.dtype, len(chosen.cells)))
     except ValueError as error:
         raise _check.UnfitError(str(error)) from error
     try:
-        core.use_gpu(driver)
+        core.use_gpu(*image, driver)
     except ValueError as error:
         raise _check.UnfitError(f"device = {_check.shown(chosen.device)}: {error}") from error
 
@@ -137,8 +145,8 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
             raise _refuse(chosen.device, f"walls[{face!r}]: 'absorbing'", "choose another contact")
 
 
-def refuse_material(chosen: Any, others: Sequence[Material], material: Material) -> None:
-    """Raise NotImplementedError for a material that the image of the first of the others cannot have."""
+def refuse_material(chosen: Any, material: Material) -> None:
+    """Raise NotImplementedError for a material that no image can have."""
     if chosen.device == HOST:
         return
     name = type(material).__name__
@@ -146,8 +154,6 @@ def refuse_material(chosen: Any, others: Sequence[Material], material: Material)
         raise _refuse(chosen.device, f"material: {name}", "choose a law of the package that deforms")
     if material._varies:
         raise _refuse(chosen.device, f"{', '.join(material._varies)} of {name}, which vary", "give numbers")
-    if others and material != others[0]:
-        raise _refuse(chosen.device, f"a second material, {name}", "give all bodies the same one")
 
 
 def refuse(chosen: Any, what: str, wanted: bool = True) -> None:

@@ -533,6 +533,7 @@ def new_core(
 
 def add_material(core: _core.Simulation, material: Material, layer: int, chosen: Numerics) -> int:
     """Register a material of a layer with the core."""
+    devices.provide(core, chosen, material)
     index = core.add_material(*resolved(chosen, material)._core_arguments, material._one_density)
     if layer:
         core.set_layer(index, layer)

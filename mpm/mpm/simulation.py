@@ -467,7 +467,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         if self._team is not None:
             self._refuse_with_team(sampled.body.material)
         material = sampled.body.material
-        devices.refuse_material(self._numerics, self._materials, material)
+        devices.refuse_material(self._numerics, material)
         chosen = self._numerics
         conduction.refuse_body(sampled.body, self._scene, chosen.dissipation, chosen.conduction)
         if material._row["rigid"]:
@@ -528,7 +528,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
-        devices.refuse_material(self._numerics, self._materials, body.material)
+        devices.refuse_material(self._numerics, body.material)
         pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)

@@ -263,6 +263,8 @@ static gpu_sweep describe(const simulation *s, double dt, double next_dt, bool b
                        .start = s->start.at, .room_of = s->nodes[before].room_of.at,
                        .velocity = s->nodes[before].velocity.at, .tiles = s->tiles.at, .law = s->law.at,
                        .reports = s->reports[0].at};
+    for (int c = 0; c < LAW_HISTORY; c++)
+        sweep.history[c] = c;
     if (before)
         sweep.particles.x = s->next.x;
     sweep.dx = h, sweep.allowed = s->scene.allowed;
@@ -304,6 +306,7 @@ extern "C" simulation *gpu_new(const setup *scene, int count, const double *x, c
         s->blocks.count[a] = a < DIM ? (int)(scene->cells[a] / GPU_SIDE) + 1 + 2 * GPU_MARGIN : 1;
         s->blocks.period[a] = a < DIM && symmetry_of(scene, a).periodic ? (int)scene->cells[a] : 0;
     }
+    s->blocks.materials = 1;
     s->now = s->columns_of[0].make(count);
     s->next = s->columns_of[1].make(count);
     const size_t n = s->now.stride;

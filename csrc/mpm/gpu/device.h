@@ -66,6 +66,18 @@ INLINE void block_at(const struct gpu_blocks *blocks, int key, int at[3])
     at[0] = key / blocks->count[2] / blocks->count[1];
 }
 
+/** The number of a block and a material in a table of pairs. */
+INLINE int pair_key(const struct gpu_blocks *blocks, int key, int material)
+{
+    return key * blocks->materials + material;
+}
+
+/** The coordinates of the block of a pair. */
+INLINE void pair_at(const struct gpu_blocks *blocks, int key, int at[3])
+{
+    block_at(blocks, key / blocks->materials, at);
+}
+
 INLINE bool block_exists(const struct gpu_blocks *blocks, const int at[3])
 {
     bool exists = true;

@@ -132,15 +132,74 @@ static void clear_columns(mpm_gpu_engine *engine, mpm_gpu_columns *columns)
 static void clear_tables(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
 {
     mpm_gpu_array *const all[] = {&tables->place_of, &tables->place_key, &tables->room_of, &tables->room_key,
-                                  &tables->start};
+                                  &tables->start, &tables->listed};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         drop(engine, all[k]);
+    mpm_memory_free(engine->allocator, tables->first);
+    tables->first = NULL;
+}
+
+/* ---- materials --------------------------------------------------------------------------------------------------- */
+
+static void clear_materials(mpm_gpu_engine *engine)
+{
+    for (int m = 0; m < engine->materials; m++)
+        drop(engine, &engine->material[m].law);
+    mpm_memory_free(engine->allocator, engine->material);
+    engine->material = NULL;
+    engine->materials = 0;
+}
+
+mpm_status mpm_engine_begin_materials(mpm_gpu_engine *engine, size_t count)
+{
+    clear_materials(engine);
+    mpm_gpu_tables *const tables[2] = {&engine->tables, &engine->coming};
+    engine->material = mpm_memory_new(engine->allocator, count, sizeof *engine->material);
+    bool failed = !engine->material || count > INT32_MAX / 2;
+    for (int k = 0; k < 2 && !failed; k++) {
+        mpm_memory_free(engine->allocator, tables[k]->first);
+        tables[k]->first = mpm_memory_new(engine->allocator, count + 1, sizeof *tables[k]->first);
+        failed = !tables[k]->first;
+    }
+    engine->materials = failed ? 0 : (int)count;
+    if (failed)
+        clear_materials(engine);
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
+}
+
+mpm_status mpm_engine_list_places(mpm_gpu_engine *engine, mpm_gpu_tables *tables, const int *key)
+{
+    const int materials = engine->materials;
+    int *first = tables->first;
+    memset(first, 0, ((size_t)materials + 1) * sizeof *first);
+    first[materials] = tables->places;
+    if (materials == 1)
+        return MPM_OK;
+    const size_t bytes = (size_t)tables->places * sizeof(int);
+    int *listed = mpm_memory_new(engine->allocator, (size_t)tables->places, sizeof *listed);
+    mpm_status status = listed ? mpm_engine_hold(engine, &tables->listed, bytes + sizeof(int)) : MPM_OUT_OF_MEMORY;
+    for (int m = 0, count = 0; m < materials && !status; m++) {
+        first[m] = count;
+        for (int p = 0; p < tables->places; p++)
+            if (key[p] % materials == m)
+                listed[count++] = p;
+    }
+    if (!status)
+        mpm_engine_put(engine, &tables->listed, listed, bytes);
+    mpm_memory_free(engine->allocator, listed);
+    return status ? status : engine->failure;
+}
+
+const char *mpm_engine_words(const mpm_gpu_engine *engine)
+{
+    const mpm_gpu_driver *failed = engine->failed ? engine->failed : engine->driver;
+    return failed->words(failed);
 }
 
 void mpm_engine_clear(mpm_gpu_engine *engine)
 {
     mpm_gpu_array *const all[] = {
-        &engine->nodes[0], &engine->nodes[1], &engine->tiles, &engine->reports[0], &engine->reports[1], &engine->law,
+        &engine->nodes[0], &engine->nodes[1], &engine->tiles, &engine->reports[0], &engine->reports[1],
         &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
         &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],
         &engine->all[2]};
@@ -150,6 +209,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     clear_tables(engine, &engine->coming);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         drop(engine, all[k]);
+    clear_materials(engine);
     mpm_memory_free(engine->allocator, engine->staged);
     engine->staged = NULL;
 }

@@ -21,12 +21,23 @@ typedef struct mpm_gpu_columns {
     mpm_gpu_array x, v, C, F, history, mass, volume, key, row;
 } mpm_gpu_columns;
 
-/** Where the particles are: blocks with particles, blocks whose nodes they reach, the first particle of each cell. The
- *  two tables of blocks number those in the domain (`number`, by key), and list them (`key_of`). */
+/** Where the particles are: blocks with particles, by material, blocks whose nodes they reach, the first particle of
+ *  each cell. The two tables of blocks number those in the domain (`number`, by key), and list them (`key_of`). Where
+ *  there are several materials, `listed` has the places of one after those of another. */
 typedef struct mpm_gpu_tables {
-    mpm_gpu_array place_of, place_key, room_of, room_key, start;
+    mpm_gpu_array place_of, place_key, room_of, room_key, start, listed;
     int places, rooms;
+    int *first; /* of the host: the first place in the list of each material, and the end */
 } mpm_gpu_tables;
+
+/** A material on the device. */
+typedef struct mpm_gpu_material {
+    mpm_gpu_driver *driver;       /* that has the image of its law */
+    mpm_gpu_array law;            /* its prepared parameters */
+    double J_low, J_high;
+    int components;               /* of its history */
+    int history[MPM_LAW_HISTORY]; /* which of the device's each of these is */
+} mpm_gpu_material;
 
 typedef struct mpm_gpu_engine mpm_gpu_engine;
 
@@ -53,26 +64,29 @@ typedef struct mpm_gpu_variant {
     /** Moves the particles accordingly, positions to the other array. `nodes` >= 0: in mid step; v and C stay behind,
      *  and the other array takes over these velocities. */
     void (*move)(mpm_gpu_engine *engine, int x, int nodes);
-    /** Makes the tables, the coming ones and those of now, for particles that lie block by block: `key` of each, and
-     *  `end`, its last particle and 1. Errors: MPM_OUT_OF_MEMORY. */
+    /** Makes the tables, the coming ones and those of now, for particles that lie place by place: `key` of each, and
+     *  `end`, its last particle and 1. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
     mpm_status (*lay)(mpm_gpu_engine *engine, int places, const int *key, const int *end);
 } mpm_gpu_variant;
 
 struct mpm_gpu_engine {
     const mpm_gpu_variant *variant;
-    mpm_gpu_driver *driver;
+    mpm_gpu_driver *driver; /* of all that no law takes part in */
     const mpm_allocator *allocator;
     mpm_status failure;
-    int dim, strains, history; /* reals of F or J, and of the history */
+    const mpm_gpu_driver *failed; /* whose failure it is */
+    int dim, strains, history; /* reals of F or J, and of the histories of all materials */
     size_t real_size;
     int64_t cells[3];
-    double lower[3], dx, allowed, J_low, J_high;
+    double lower[3], dx, allowed;
+    mpm_gpu_material *material;
+    int materials;             /* at least 1 */
     mpm_symmetry symmetry[3];  /* of the faces */
     int blocks[3];             /* in the table of all */
     int count, stride;         /* of particles */
     mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */
     mpm_gpu_tables tables, coming;
-    mpm_gpu_array nodes[2], tiles, reports[2], law;
+    mpm_gpu_array nodes[2], tiles, reports[2];
     mpm_gpu_array block_count, mark[2], key, cell_of, cell_count, order, before[3], all[3]; /* scratch of a sort */
     void *staged;              /* room of the host for copies: MPM_GPU_STAGED reals */
 };
@@ -98,5 +112,21 @@ void mpm_engine_read(mpm_gpu_engine *engine, const mpm_gpu_array *from, int firs
 void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t bytes);
 void mpm_engine_put(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes);
 
-/** Frees all but the driver. */
+/** Begins with new materials, without parameters, of which there is one at least; those before end. On error
+ *  (MPM_OUT_OF_MEMORY) there are none. */
+mpm_status mpm_engine_begin_materials(mpm_gpu_engine *engine, size_t count);
+
+/** The key of a block with a material. */
+static inline int mpm_engine_pair_key(const mpm_gpu_engine *engine, int block, int material)
+{
+    return block * engine->materials + material;
+}
+
+/** Lists the places of every material, whose keys these are, where there are several. Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_engine_list_places(mpm_gpu_engine *engine, mpm_gpu_tables *tables, const int *key);
+
+/** What the driver says that has failed. */
+const char *mpm_engine_words(const mpm_gpu_engine *engine);
+
+/** Frees all but the drivers. */
 void mpm_engine_clear(mpm_gpu_engine *engine);

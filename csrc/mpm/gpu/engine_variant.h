@@ -15,12 +15,20 @@
 
 #define ARGUMENTS(...) ((void *[]){__VA_ARGS__})
 
+static void run_by(mpm_gpu_engine *engine, mpm_gpu_driver *driver, mpm_gpu_kernel kernel, unsigned ctas,
+                   unsigned threads, unsigned bytes, void **arguments)
+{
+    if (engine->failure || !ctas)
+        return;
+    engine->failure = driver->launch(driver, kernel, (mpm_gpu_shape){ctas, threads, bytes}, arguments);
+    if (engine->failure)
+        engine->failed = driver;
+}
+
 static void run(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, unsigned ctas, unsigned threads, unsigned bytes,
                 void **arguments)
 {
-    if (!engine->failure && ctas)
-        engine->failure =
-            engine->driver->launch(engine->driver, kernel, (mpm_gpu_shape){ctas, threads, bytes}, arguments);
+    run_by(engine, engine->driver, kernel, ctas, threads, bytes, arguments);
 }
 
 static unsigned ctas_of(size_t items, unsigned threads)
@@ -49,7 +57,8 @@ static int read_int(mpm_gpu_engine *engine, const mpm_gpu_array *array, int at)
 
 static struct gpu_blocks blocks_of(const mpm_gpu_engine *engine)
 {
-    struct gpu_blocks blocks = {.count = {engine->blocks[0], engine->blocks[1], engine->blocks[2]}};
+    struct gpu_blocks blocks = {.count = {engine->blocks[0], engine->blocks[1], engine->blocks[2]},
+                                .materials = engine->materials};
     for (int a = 0; a < DIM; a++)
         blocks.period[a] = engine->symmetry[a].periodic ? (int)engine->cells[a] : 0;
     return blocks;
@@ -58,6 +67,13 @@ static struct gpu_blocks blocks_of(const mpm_gpu_engine *engine)
 static int count_blocks_of(const mpm_gpu_engine *engine)
 {
     return engine->blocks[0] * engine->blocks[1] * engine->blocks[2];
+}
+
+/* Pairs of a block and a material; 0: too many. */
+static int count_pairs_of(const mpm_gpu_engine *engine)
+{
+    const int64_t pairs = (int64_t)count_blocks_of(engine) * engine->materials;
+    return pairs > INT32_MAX / 2 ? 0 : (int)pairs;
 }
 
 static struct gpu_particles particles_of(const mpm_gpu_engine *engine, const mpm_gpu_columns *of, int x)
@@ -145,6 +161,21 @@ static void passed(mpm_gpu_engine *engine, mpm_block_report *found)
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
+/* Launches a sweep over the places of a material. */
+static void sweep_material(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, int m, struct gpu_sweep *sweep)
+{
+    const mpm_gpu_material *material = &engine->material[m];
+    const mpm_gpu_tables *tables = &engine->tables;
+    const int first = tables->first[m], places = tables->first[m + 1] - first;
+    const mpm_gpu_image *image = &material->driver->image;
+    sweep->places = engine->materials > 1 ? (const int *)tables->listed.at + first : NULL;
+    sweep->law = material->law.at;
+    sweep->J_low = (real)material->J_low, sweep->J_high = (real)material->J_high;
+    memcpy(sweep->history, material->history, sizeof sweep->history);
+    run_by(engine, material->driver, kernel, (unsigned)places, image->sweep_threads, image->sweep_bytes,
+           ARGUMENTS(sweep));
+}
+
 static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
 {
     const double h = engine->dx;
@@ -154,18 +185,16 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
         .new_x = (launch->new_x ? &engine->next : &engine->now)->x.at,
         .blocks = blocks_of(engine),
         .key_of = tables->place_key.at, .start = tables->start.at, .room_of = tables->room_of.at,
-        .velocity = engine->nodes[launch->nodes].at, .tiles = engine->tiles.at, .law = engine->law.at,
-        .reports = engine->reports[0].at,
+        .velocity = engine->nodes[launch->nodes].at, .tiles = engine->tiles.at, .reports = engine->reports[0].at,
         .dx = h, .allowed = engine->allowed,
         .dt = (real)launch->dt, .dt_cells = (real)(launch->dt / h),
         .h = (real)h, .affine = (real)(4 / h), .spin = (real)(h / 4), .isolated = (real)(1 / (h * h)),
         .stress = (real)(-4 * launch->next_dt / h),
-        .J_low = (real)engine->J_low, .J_high = (real)engine->J_high,
     };
     for (int a = 0; a < 3; a++)
         sweep.cells[a] = engine->cells[a], sweep.lower[a] = engine->lower[a];
-    run(engine, launch->kernel, (unsigned)tables->places, engine->driver->image.sweep_threads,
-        engine->driver->image.sweep_bytes, ARGUMENTS(&sweep));
+    for (int m = 0; m < engine->materials; m++)
+        sweep_material(engine, launch->kernel, m, &sweep);
     if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE)
         add_all_reports(engine, tables->places);
 }
@@ -212,11 +241,10 @@ static mpm_status sums_before(mpm_gpu_engine *engine, const mpm_gpu_array *in, m
     return status ? status : engine->failure;
 }
 
-/* Numbers the marked blocks, and lists them. */
-static mpm_status number_blocks(mpm_gpu_engine *engine, mpm_gpu_array *mark, mpm_gpu_array *number,
+/* Numbers the marked blocks, or pairs of block and material, and lists them. */
+static mpm_status number_blocks(mpm_gpu_engine *engine, int blocks, mpm_gpu_array *mark, mpm_gpu_array *number,
                                 mpm_gpu_array *key_of, int *count)
 {
-    int blocks = count_blocks_of(engine);
     mpm_status status = sums_before(engine, mark, number, blocks, 0);
     if (status)
         return status;
@@ -231,10 +259,12 @@ static mpm_status number_blocks(mpm_gpu_engine *engine, mpm_gpu_array *mark, mpm
 static mpm_status hold_blocks(mpm_gpu_engine *engine)
 {
     const size_t bytes = (size_t)count_blocks_of(engine) * sizeof(int);
-    mpm_status status = mpm_engine_hold(engine, &engine->block_count, bytes);
-    for (int k = 0; k < 2 && !status; k++)
-        status = mpm_engine_hold(engine, &engine->mark[k], bytes);
-    return status;
+    const size_t pairs = (size_t)count_pairs_of(engine) * sizeof(int);
+    if (!pairs)
+        return MPM_TOO_LARGE;
+    mpm_status status = mpm_engine_hold(engine, &engine->block_count, pairs);
+    status = status ? status : mpm_engine_hold(engine, &engine->mark[0], pairs);
+    return status ? status : mpm_engine_hold(engine, &engine->mark[1], bytes);
 }
 
 /* Makes an array of velocities hold those of the rooms, with what it has. */
@@ -272,22 +302,37 @@ static void swap_tables(mpm_gpu_engine *engine)
     engine->coming = kept;
 }
 
+/* Lists the places of every material, from the keys on the device. */
+static mpm_status list_places(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
+{
+    const bool several = engine->materials > 1;
+    int *key = several ? mpm_memory_new(engine->allocator, (size_t)tables->places, sizeof *key) : NULL;
+    if (several && !key)
+        return MPM_OUT_OF_MEMORY;
+    if (several)
+        mpm_engine_get(engine, key, tables->place_key.at, (size_t)tables->places * sizeof *key);
+    const mpm_status status = engine->failure ? engine->failure : mpm_engine_list_places(engine, tables, key);
+    mpm_memory_free(engine->allocator, key);
+    return status;
+}
+
 static mpm_status find(mpm_gpu_engine *engine, int x)
 {
     mpm_gpu_tables *to = &engine->coming;
     struct gpu_particles particles = particles_of(engine, &engine->now, x), *from = &particles;
     struct gpu_blocks blocks = blocks_of(engine);
-    const int block_count = count_blocks_of(engine);
+    const int block_count = count_blocks_of(engine), pairs = count_pairs_of(engine);
     mpm_status status = hold_blocks(engine);
     if (status)
         return status;
-    clear(engine, &engine->block_count, (size_t)block_count * sizeof(int));
+    clear(engine, &engine->block_count, (size_t)pairs * sizeof(int));
     run_each(engine, MPM_GPU_COUNT_BLOCKS, from->count,
              ARGUMENTS(&blocks, from, &engine->key.at, &engine->block_count.at));
     run_each(engine, MPM_GPU_MARK_BLOCKS, block_count,
              ARGUMENTS(&blocks, &engine->block_count.at, &engine->mark[0].at, &engine->mark[1].at));
-    if ((status = number_blocks(engine, &engine->mark[0], &to->place_of, &to->place_key, &to->places)) ||
-        (status = number_blocks(engine, &engine->mark[1], &to->room_of, &to->room_key, &to->rooms)))
+    if ((status = number_blocks(engine, pairs, &engine->mark[0], &to->place_of, &to->place_key, &to->places)) ||
+        (status = number_blocks(engine, block_count, &engine->mark[1], &to->room_of, &to->room_key, &to->rooms)) ||
+        (status = list_places(engine, to)))
         return status;
     if (to->places > INT32_MAX / GPU_CELLS - 1)
         return MPM_TOO_LARGE;
@@ -326,12 +371,13 @@ static void move(mpm_gpu_engine *engine, int x, int nodes)
                       &engine->nodes[1 - nodes].at));
 }
 
-/* The tables of the host: place by block; its particles, as if all were in the first cell of their place. */
+/* The tables of the host: place by block and material; its particles, as if all were in the first cell of their
+ * place. */
 static mpm_status write_places(mpm_gpu_engine *engine, int places, const int *key, const int *end, int *number,
                                int *start)
 {
     mpm_gpu_tables *to = &engine->coming;
-    const size_t blocks = (size_t)count_blocks_of(engine);
+    const size_t blocks = (size_t)count_pairs_of(engine);
     memset(number, 0, blocks * sizeof *number);
     for (int p = 0; p < places; p++)
         number[key[p]] = end[p] - (p ? end[p - 1] : 0);
@@ -351,11 +397,12 @@ static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const 
 {
     mpm_gpu_tables *to = &engine->coming;
     struct gpu_blocks blocks = blocks_of(engine);
-    const size_t block_count = (size_t)count_blocks_of(engine), cells = (size_t)places * GPU_CELLS + 1;
-    int *number = mpm_memory_new_unset(engine->allocator, block_count, sizeof *number);
+    const size_t block_count = (size_t)count_blocks_of(engine), pairs = (size_t)count_pairs_of(engine);
+    const size_t cells = (size_t)places * GPU_CELLS + 1;
+    int *number = mpm_memory_new_unset(engine->allocator, pairs, sizeof *number);
     int *start = mpm_memory_new_unset(engine->allocator, cells, sizeof *start);
     mpm_status status = number && start ? hold_blocks(engine) : MPM_OUT_OF_MEMORY;
-    if (!status && !(status = mpm_engine_hold(engine, &to->place_of, (block_count + 1) * sizeof(int))) &&
+    if (!status && !(status = mpm_engine_hold(engine, &to->place_of, (pairs + 1) * sizeof(int))) &&
         !(status = mpm_engine_hold(engine, &to->place_key, ((size_t)places + 1) * sizeof(int))) &&
         !(status = mpm_engine_hold(engine, &to->start, cells * sizeof(int))))
         status = write_places(engine, places, key, end, number, start);
@@ -366,7 +413,9 @@ static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const 
     run_each(engine, MPM_GPU_MARK_BLOCKS, (int)block_count,
              ARGUMENTS(&blocks, &engine->block_count.at, &engine->mark[0].at, &engine->mark[1].at));
     to->places = places;
-    if ((status = number_blocks(engine, &engine->mark[1], &to->room_of, &to->room_key, &to->rooms)) ||
+    if ((status = mpm_engine_list_places(engine, to, key)) ||
+        (status = number_blocks(engine, (int)block_count, &engine->mark[1], &to->room_of, &to->room_key,
+                                &to->rooms)) ||
         (status = hold_by_tables(engine, to)))
         return status;
     swap_tables(engine);

@@ -6,11 +6,13 @@
  * of the processors' kernels (mpm/memory/particles.h). Blocks have three kinds of numbers:
  *
  *     key     x slowest, in a table of all blocks that the domain and GPU_MARGIN around it can have
- *     place   counts the blocks that have particles, in the order of keys
- *     room    counts these and the blocks around them, whose nodes they can reach
+ *     place   counts the blocks that have particles, in the order of keys; where there are several materials, the
+ *             pairs of a block and a material (`pair_key`)
+ *     room    counts the blocks with particles and those around them, whose nodes they can reach
  */
 #pragma once
 #include "contact/collider.h"
+#include "materials/laws.h"
 
 enum {
     GPU_SIDE = DIM == 3 ? 4 : 8,          /* cells of a block along an axis */
@@ -31,17 +33,18 @@ struct ALIGN_VEC4 gpu_vec4 {
 struct gpu_blocks {
     int count[3];  /* 2-D: the third is 1 */
     int period[3]; /* in cells; 0: the axis is not periodic */
+    int materials; /* of the simulation, at least 1 */
 };
 
-/** The particles, sorted by block and cell. Component c of number p of a field is at [c * stride + p]. */
+/** The particles, sorted by block, material and cell. Component c of number p of a field is at [c * stride + p]. */
 struct gpu_particles {
     int count, stride;
     real *x;              /* from the first node of the block [cells] */
     real *v, *C;          /* m/s, 1/s; v and C of a fused sweep are not stored */
     real *F;              /* J alone where the law keeps that */
-    real *history;
+    real *history;        /* of all materials; which components a material has, a sweep is told */
     real *mass, *volume;  /* kg, m^d */
-    int *key;             /* of the block, at the last sort */
+    int *key;             /* of the block and the material, at the last sort */
     int *row;             /* of the user */
 };
 
@@ -76,9 +79,11 @@ struct gpu_colliders {
     double depth;             /* how far particles may be below a surface [m]; negative: colliders let them pass */
 };
 
-/** A sweep over the particles of every place: a CTA each, of GPU_SWEEP_THREADS. */
+/** A sweep over the particles of a material: a CTA of GPU_SWEEP_THREADS for each of its places. */
 struct gpu_sweep {
     struct gpu_particles particles;
+    const int *places;                /* of the CTAs; NULL: all, in their order */
+    int history[MPM_LAW_HISTORY];     /* which of all components those of the law are */
     real *new_x;                      /* where G2P stores positions */
     struct gpu_blocks blocks;
     const int *key_of, *start;        /* per place; first particle of each cell, and the end */
@@ -103,7 +108,7 @@ struct gpu_sweep {
 /** A pass over the nodes of every room: a CTA each, of GPU_CELLS threads. */
 struct gpu_pass {
     struct gpu_blocks blocks;
-    const int *key_of, *place_of;     /* per room; per key, of the tiles, -1: a block has no particles */
+    const int *key_of, *place_of;     /* per room; per pair of block and material, of the tiles, -1: no particles */
     const struct gpu_vec4 *tiles;
     struct gpu_vec4 *velocity;
     struct gpu_report *reports;       /* per room */

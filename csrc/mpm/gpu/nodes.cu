@@ -11,7 +11,8 @@
 #endif
 #include "mpm/memory/axis_images.h"
 
-/* Momentum and mass of a node: along every axis the tile of its own block holds it, and that of one neighbour. */
+/* Momentum and mass of a node: along every axis the tiles of its own block hold it, and those of one neighbour. The
+ * tiles of a block, one per material, are added in the order of these. */
 INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const struct gpu_vec4 *tiles, const int block[3],
                                  const int local[3])
 {
@@ -26,14 +27,17 @@ INLINE struct gpu_vec4 sum_tiles(const struct gpu_pass *pass, const struct gpu_v
             from[a] = block[a] + step;
             at[a] = local[a] - step * GPU_SIDE + 1;
         }
-        const int place = holds && block_exists(&pass->blocks, from) ? pass->place_of[block_key(&pass->blocks, from)]
-                                                                     : -1;
-        if (place < 0)
+        if (!holds || !block_exists(&pass->blocks, from))
             continue;
-        const struct gpu_vec4 part =
-            vec4_load(&tiles[(size_t)place * GPU_TILE + cube_number(at, GPU_TILE_SIDE)]);
-        UNROLL for (int b = 0; b < 4; b++)
-            sum.c[b] += part.c[b];
+        const int *place_of = pass->place_of + pair_key(&pass->blocks, block_key(&pass->blocks, from), 0);
+        for (int m = 0; m < pass->blocks.materials; m++) {
+            if (place_of[m] < 0)
+                continue;
+            const struct gpu_vec4 part =
+                vec4_load(&tiles[(size_t)place_of[m] * GPU_TILE + cube_number(at, GPU_TILE_SIDE)]);
+            UNROLL for (int b = 0; b < 4; b++)
+                sum.c[b] += part.c[b];
+        }
     }
     return sum;
 }

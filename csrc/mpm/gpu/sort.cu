@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorts the particles by block, cell and their order before, and finds places and rooms of blocks. Counts and places
- * are integers, and every cell sorts its few numbers, so that the order of atomic operations has no effect.
+ * Sorts the particles by block, material, cell and their order before, and finds places and rooms of blocks. Counts and
+ * places are integers, and every cell sorts its few numbers, so that the order of atomic operations has no effect.
  *
- *     count_blocks   key of every particle, particles per block
- *     mark_blocks    has a block a place, has it a room: 1 or 0
+ *     count_blocks   key of every particle, particles per block and material
+ *     mark_blocks    has such a pair a place, has a block a room: 1 or 0
  *     scan, shift    the sums of all numbers before each
  *     list_blocks    key_of, place_of and room_of
  *     count_cells, scan, shift, put, sort_cells       start of every cell; the order
@@ -30,7 +30,7 @@ INLINE struct spot find_spot(const struct gpu_blocks *blocks, const struct gpu_p
 {
     int at[3], local[3] = {0, 0, 0};
     struct spot spot = {};
-    block_at(blocks, from->key[p], at);
+    pair_at(blocks, from->key[p], at);
     for (int a = 0; a < DIM; a++) {
         const real x = from->x[(size_t)a * from->stride + p], base = wide_floor(x - (real)0.5);
         const real side = (real)GPU_SIDE, least = -side, most = side + side - 1;
@@ -47,7 +47,7 @@ INLINE struct spot find_spot(const struct gpu_blocks *blocks, const struct gpu_p
         spot.moved[a] += before - at[a] * GPU_SIDE;
     }
     spot.cell = cube_number(local, GPU_SIDE);
-    spot.key = block_key(blocks, at);
+    spot.key = pair_key(blocks, block_key(blocks, at), from->key[p] % blocks->materials);
     return spot;
 }
 
@@ -66,15 +66,17 @@ INLINE bool has_particles(const struct gpu_blocks *blocks, const int *count, con
     for (int x = low[0]; x <= high[0]; x++)
         for (int y = low[1]; y <= high[1]; y++)
             for (int z = low[2]; z <= high[2]; z++) {
-                const int at[3] = {x, y, z};
-                if (count[block_key(blocks, at)] > 0)
-                    return true;
+                const int at[3] = {x, y, z}, first = pair_key(blocks, block_key(blocks, at), 0);
+                for (int m = 0; m < blocks->materials; m++)
+                    if (count[first + m] > 0)
+                        return true;
             }
     return false;
 }
 
-/* A block has a room if there are particles in a block around it. Across a periodic face, the images of these count,
- * too: a particle that a sort moves there reads the velocities of the pass before. */
+/* A pair of block and material has a place if it has particles. A block has a room if there are particles in a block
+ * around it. Across a periodic face, the images of these count, too: a particle that a sort moves there reads the
+ * velocities of the pass before. */
 extern "C" __global__ void mark_blocks(struct gpu_blocks blocks, const int *count, int *has_place, int *has_room)
 {
     const int b = thread_number();
@@ -96,7 +98,10 @@ extern "C" __global__ void mark_blocks(struct gpu_blocks blocks, const int *coun
         }
         near = has_particles(&blocks, count, low, high);
     }
-    has_place[b] = count[b] > 0;
+    for (int m = 0; m < blocks.materials; m++) {
+        const int pair = pair_key(&blocks, b, m);
+        has_place[pair] = count[pair] > 0;
+    }
     has_room[b] = near;
 }
 

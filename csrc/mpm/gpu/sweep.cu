@@ -72,7 +72,14 @@ INLINE void store_matrix(real *column, int p, size_t n, const matrix *from)
         column[i * n + p] = from->m[i / DIM][i % DIM];
 }
 
-INLINE void particle_load(struct particle *it, const struct gpu_particles *from, int p, bool with_motion)
+/* The place whose particles the CTA takes. */
+INLINE int own_place(const struct gpu_sweep *sweep)
+{
+    return sweep->places ? sweep->places[blockIdx.x] : (int)blockIdx.x;
+}
+
+INLINE void particle_load(struct particle *it, const struct gpu_sweep *sweep, const struct gpu_particles *from, int p,
+                          bool with_motion)
 {
     const size_t n = from->stride;
     load_vector(it->x, from->x, p, n);
@@ -83,7 +90,7 @@ INLINE void particle_load(struct particle *it, const struct gpu_particles *from,
     else
         load_matrix(&it->state.F, from->F, p, n);
     for (int c = 0; c < LAW_HISTORY; c++)
-        it->state.history[c] = from->history[c * n + p];
+        it->state.history[c] = from->history[sweep->history[c] * n + p];
     if (with_motion) {
         load_vector(it->v, from->v, p, n);
         load_matrix(&it->C, from->C, p, n);
@@ -100,7 +107,7 @@ INLINE void particle_store(const struct particle *it, const struct gpu_sweep *sw
     else
         store_matrix(to->F, p, n, &it->state.F);
     for (int c = 0; LAW_MAPS && c < LAW_HISTORY; c++)
-        to->history[c * n + p] = it->state.history[c];
+        to->history[sweep->history[c] * n + p] = it->state.history[c];
     if (with_motion) {
         store_vector(to->v, p, n, it->v);
         store_matrix(to->C, p, n, &it->C);
@@ -115,7 +122,7 @@ INLINE void read_velocities(const struct gpu_sweep *sweep, struct sweep_memory *
     enum { AROUND = DIM == 3 ? 27 : 9 };
     if (threadIdx.x < AROUND) {
         int at[3], offset[3];
-        block_at(&sweep->blocks, key, at);
+        pair_at(&sweep->blocks, key, at);
         cube_at(threadIdx.x, 3, offset);
         for (int a = 0; a < DIM; a++)
             at[a] += offset[a] - 1;
@@ -292,7 +299,7 @@ NOINLINE void touch_particles(const struct gpu_sweep *sweep, mpm_collider_book *
 INLINE mpm_collider_book *open_books(const struct gpu_sweep *sweep, const int block[3])
 {
     const struct gpu_colliders *colliders = &sweep->colliders;
-    mpm_collider_book *books = colliders->books + (size_t)blockIdx.x * colliders->count;
+    mpm_collider_book *books = colliders->books + (size_t)own_place(sweep) * colliders->count;
     if (!colliders->count || colliders->depth < 0)
         return NULL;
     return find_near(colliders, books, block, -1, GPU_SIDE + 3, colliders->dt, GPU_SWEEP_THREADS) < 0 ? NULL : books;
@@ -401,7 +408,7 @@ INLINE void measure(const struct gpu_sweep *sweep, struct sweep_memory *s, const
 /* The report of the block, in the frame of the domain. */
 INLINE void measure_end(const struct gpu_sweep *sweep, const struct sweep_memory *s, const int block[3])
 {
-    struct gpu_report *report = &sweep->reports[blockIdx.x];
+    struct gpu_report *report = &sweep->reports[own_place(sweep)];
     __syncthreads();
     if (threadIdx.x)
         return;
@@ -463,7 +470,7 @@ INLINE void give(const struct gpu_sweep *sweep, const struct particle *it, const
  * another evaluation of the law, but no shared memory. */
 NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory *s, real *x)
 {
-    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    const int *start = sweep->start + (size_t)own_place(sweep) * GPU_CELLS;
     struct gpu_particles particles = sweep->particles;
     particles.x = x;
     __syncthreads();
@@ -475,7 +482,7 @@ NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory 
         struct gift gift = {};
         if (valid) {
             struct particle it = {};
-            particle_load(&it, &particles, p, true);
+            particle_load(&it, sweep, &particles, p, true);
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
             const struct law_evaluation evaluation =
@@ -484,17 +491,17 @@ NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory 
         }
         chunk_add(&s->chunk, &gift, valid);
     }
-    chunk_end(&s->chunk, sweep->force_tiles + (size_t)blockIdx.x * GPU_TILE);
+    chunk_end(&s->chunk, sweep->force_tiles + (size_t)own_place(sweep) * GPU_TILE);
 }
 
 INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const bool scatters)
 {
     SHARED_MEMORY(memory);
     struct sweep_memory *s = (struct sweep_memory *)memory;
-    const int key = sweep->key_of[blockIdx.x], *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    const int key = sweep->key_of[own_place(sweep)], *start = sweep->start + (size_t)own_place(sweep) * GPU_CELLS;
     const int end = start[GPU_CELLS];
     int block[3];
-    block_at(&sweep->blocks, key, block);
+    pair_at(&sweep->blocks, key, block);
     if (gathers) {
         read_velocities(sweep, s, key);
         measure_begin(sweep, s, block);
@@ -513,7 +520,7 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
         struct law_evaluation evaluation = {};
         struct gift gift = {};
         if (valid) {
-            particle_load(&it, &sweep->particles, p, !gathers || IS_FLIP);
+            particle_load(&it, sweep, &sweep->particles, p, !gathers || IS_FLIP);
             if (gathers)
                 gather_all(sweep, s, &it);
         }
@@ -540,7 +547,7 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
     if (gathers)
         measure_end(sweep, s, block);
     if (scatters)
-        chunk_end(&s->chunk, sweep->tiles + (size_t)blockIdx.x * GPU_TILE);
+        chunk_end(&s->chunk, sweep->tiles + (size_t)own_place(sweep) * GPU_TILE);
     if (scatters && IS_FLIP)
         scatter_forces(sweep, s, gathers ? sweep->new_x : sweep->particles.x);
 }
@@ -550,12 +557,12 @@ INLINE void synchronize_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
     struct sweep_memory *s = (struct sweep_memory *)memory;
-    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS;
+    const int *start = sweep->start + (size_t)own_place(sweep) * GPU_CELLS;
     const size_t n = sweep->particles.stride;
-    read_velocities(sweep, s, sweep->key_of[blockIdx.x]);
+    read_velocities(sweep, s, sweep->key_of[own_place(sweep)]);
 #if GPU_COLLIDES
     int block[3];
-    block_at(&sweep->blocks, sweep->key_of[blockIdx.x], block);
+    pair_at(&sweep->blocks, sweep->key_of[own_place(sweep)], block);
     const mpm_collider_book *books = open_books(sweep, block);
 #endif
     __syncthreads();
@@ -578,9 +585,9 @@ INLINE void measure_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
     struct sweep_memory *s = (struct sweep_memory *)memory;
-    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS, end = start[GPU_CELLS];
+    const int *start = sweep->start + (size_t)own_place(sweep) * GPU_CELLS, end = start[GPU_CELLS];
     int block[3];
-    block_at(&sweep->blocks, sweep->key_of[blockIdx.x], block);
+    pair_at(&sweep->blocks, sweep->key_of[own_place(sweep)], block);
     measure_begin(sweep, s, block);
     __syncthreads();
     for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
@@ -591,7 +598,7 @@ INLINE void measure_block(const struct gpu_sweep *sweep)
         if (p - (int)threadIdx.x % 32 >= end)
             continue;
         if (valid) {
-            particle_load(&it, &sweep->particles, p, true);
+            particle_load(&it, sweep, &sweep->particles, p, true);
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
             evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
@@ -606,10 +613,10 @@ INLINE void dry_run_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
     struct sweep_memory *s = (struct sweep_memory *)memory;
-    const int key = sweep->key_of[blockIdx.x];
-    const int *start = sweep->start + (size_t)blockIdx.x * GPU_CELLS, end = start[GPU_CELLS];
+    const int key = sweep->key_of[own_place(sweep)];
+    const int *start = sweep->start + (size_t)own_place(sweep) * GPU_CELLS, end = start[GPU_CELLS];
     int block[3];
-    block_at(&sweep->blocks, key, block);
+    pair_at(&sweep->blocks, key, block);
     read_velocities(sweep, s, key);
     measure_begin(sweep, s, block);
     __syncthreads();
