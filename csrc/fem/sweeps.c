@@ -215,7 +215,9 @@ void mpm_fem_sweeps_enter_loads(mpm_fem *fem, double dt, double sum[3])
                 fem->load_power[e] += forcing->force[(ptrdiff_t)e * dim + a] *
                                       mpm_real_at(fem->next_v, (size_t)(row * dim + a), fem->settings.real_size);
         }
-    mpm_loads_enter(&fem->run.loads, forcing, dim, (ptrdiff_t)load_entries(fem), fem->load_power, dt, sum);
+    if (forcing->first)
+        mpm_loads_sum(&fem->run.loads, forcing, dim, (ptrdiff_t)load_entries(fem), fem->load_power);
+    mpm_loads_enter(&fem->run.loads, forcing, dim, dt, sum);
 }
 
 void mpm_fem_sweeps_try_forces(mpm_fem *fem)

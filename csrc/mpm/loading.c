@@ -58,30 +58,38 @@ void mpm_loading_mark(mpm_simulation *simulation)
         }
 }
 
-void mpm_loading_measure(mpm_simulation *simulation, double dt)
+/* The powers of the entries of other processes are 0 here. */
+static void join_powers(mpm_simulation *simulation)
 {
-    mpm_device *device = &simulation->backend->device;
-    const size_t entries = entries_of(simulation);
-    if (!entries)
-        return;
-    double *power = mpm_device_map(device, simulation->load_power, MPM_WRITE);
-    memset(power, 0, entries * sizeof *power);
-    mpm_device_unmap(device, simulation->load_power);
-    mpm_sweeps_load_power(simulation, dt);
-    if (simulation->team) {
-        power = mpm_device_map(device, simulation->load_power, MPM_WRITE);
-        mpm_team_join_doubles(simulation->team, power, entries);
-        mpm_device_unmap(device, simulation->load_power);
+    mpm_loads *loads = &simulation->run.loads;
+    mpm_accumulator powers[MPM_MOST_ACCUMULATORS];
+    for (size_t first = 0, count; simulation->team && first < loads->count; first += count) {
+        count = loads->count - first < MPM_MOST_ACCUMULATORS ? loads->count - first : MPM_MOST_ACCUMULATORS;
+        const mpm_member member = {0, (int)count, MPM_REDUCE_SUM};
+        for (size_t k = 0; k < count; k++)
+            powers[k].sum = loads->sums[first + k].power;
+        mpm_team_reduce(simulation->team, &(mpm_reduction){.members = &member, .member_count = 1}, powers);
+        for (size_t k = 0; k < count; k++)
+            loads->sums[first + k].power = powers[k].sum;
     }
 }
 
-void mpm_loading_enter(mpm_simulation *simulation, double dt, double sum[3])
+void mpm_loading_measure(mpm_simulation *simulation, double dt)
 {
     mpm_device *device = &simulation->backend->device;
     mpm_run *run = &simulation->run;
     const size_t entries = entries_of(simulation);
-    const double *power = entries ? mpm_device_map(device, simulation->load_power, MPM_READ) : NULL;
-    mpm_loads_enter(&run->loads, &run->forcing, simulation->settings.dim, (ptrdiff_t)entries, power, dt, sum);
+    if (!run->forcing.first)
+        return;
+    double *power = entries ? mpm_device_map(device, simulation->load_power, MPM_WRITE) : NULL;
+    if (entries) {
+        memset(power, 0, entries * sizeof *power);
+        mpm_device_unmap(device, simulation->load_power);
+        mpm_sweeps_load_power(simulation, dt);
+        power = mpm_device_map(device, simulation->load_power, MPM_READ);
+    }
+    mpm_loads_sum(&run->loads, &run->forcing, simulation->settings.dim, (ptrdiff_t)entries, power);
     if (entries)
         mpm_device_unmap(device, simulation->load_power);
+    join_powers(simulation);
 }

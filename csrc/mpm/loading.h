@@ -7,6 +7,5 @@
 
 mpm_status mpm_loading_reserve(mpm_simulation *simulation); /* room for the step that begins */
 void mpm_loading_mark(mpm_simulation *simulation); /* before P2G: which nodes regions hold */
-void mpm_loading_measure(mpm_simulation *simulation, double dt); /* before G2P: the power of the loads */
-void mpm_loading_enter(mpm_simulation *simulation, double dt, double sum[3]); /* the books; `sum` of all forces [N] */
+void mpm_loading_measure(mpm_simulation *simulation, double dt); /* before G2P: what the loads do */
 void mpm_loading_clear(mpm_simulation *simulation);

@@ -185,7 +185,7 @@ static void keep_books(mpm_simulation *simulation, double dt, const mpm_measure 
      * step's bins; the old sum may come from another order, after a query or from a file. */
     const double mass = measure->frozen ? simulation->measure.mass : measure->mass;
     double loads[3];
-    mpm_loading_enter(simulation, dt, loads);
+    mpm_loads_enter(&simulation->run.loads, &simulation->run.forcing, settings->dim, dt, loads);
     for (int a = 0; a < 3; a++) {
         const double weight = mass * settings->gravity[a];
         simulation->books.body_impulse[a] += dt * (weight + (simulation->force[a] - loads[a]));

@@ -181,15 +181,3 @@ done:
     }
     return status;
 }
-
-/* The integer that has the bits of a positive 0 is 0, so that sums of integers are the bits of the others. */
-void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count)
-{
-    int64_t bits[MOST_SUMS];
-    for (size_t first = 0; first < count; first += MOST_SUMS) {
-        const size_t some = count - first < MOST_SUMS ? count - first : MOST_SUMS;
-        memcpy(bits, numbers + first, some * sizeof *bits);
-        join_integers(team, bits, some);
-        memcpy(numbers + first, bits, some * sizeof *bits);
-    }
-}

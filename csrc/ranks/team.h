@@ -61,6 +61,3 @@ void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count
  *  frees. The team agrees on `status` first, and again on what fails; then nothing is left allocated. */
 mpm_status mpm_team_gather(mpm_team *team, const mpm_allocator *allocator, mpm_status status, const void *own,
                            size_t count, size_t size, void **all, size_t *total);
-
-/** Gives all processes an array of which each has some doubles, and a positive 0 in place of the others. */
-void mpm_team_join_doubles(mpm_team *team, double *numbers, size_t count);

@@ -22,13 +22,15 @@ mpm_history_section mpm_loads_section(const mpm_loads *loads, size_t k)
 static mpm_status reserve(mpm_loads *loads, const mpm_allocator *allocator)
 {
     const size_t count = loads->count, room = count + 1;
-    size_t names = loads->capacity, books = loads->capacity, impulses = loads->capacity;
+    size_t names = loads->capacity, books = loads->capacity, impulses = loads->capacity, sums = loads->capacity;
     if (mpm_memory_grow(allocator, (void **)&loads->name, &names, count, room, sizeof *loads->name) ||
         mpm_memory_grow(allocator, (void **)&loads->books, &books, count, room, sizeof *loads->books) ||
+        mpm_memory_grow(allocator, (void **)&loads->sums, &sums, count, room, sizeof *loads->sums) ||
         mpm_memory_grow(allocator, (void **)&loads->impulse, &impulses, count, room, sizeof *loads->impulse))
         return MPM_OUT_OF_MEMORY;
     loads->capacity = names < books ? names : books;
     loads->capacity = loads->capacity < impulses ? loads->capacity : impulses;
+    loads->capacity = loads->capacity < sums ? loads->capacity : sums;
     return MPM_OK;
 }
 
@@ -61,6 +63,7 @@ void mpm_loads_clear(mpm_loads *loads, const mpm_allocator *allocator)
         mpm_memory_free(allocator, loads->name[k]);
     mpm_memory_free(allocator, loads->name);
     mpm_memory_free(allocator, loads->books);
+    mpm_memory_free(allocator, loads->sums);
     mpm_memory_free(allocator, loads->impulse);
     *loads = (mpm_loads){0};
 }
@@ -75,17 +78,31 @@ static void enter_hold(mpm_load_book *book, const double impulse[3], const doubl
     }
 }
 
-void mpm_loads_enter(mpm_loads *loads, const mpm_forcing *forcing, int dim, ptrdiff_t entries, const double *power,
-                     double dt, double sum[3])
+void mpm_loads_sum(mpm_loads *loads, const mpm_forcing *forcing, int dim, ptrdiff_t entries, const double *power)
+{
+    for (size_t k = 0; k < loads->count; k++) {
+        for (int a = 0; a < 3; a++)
+            mpm_exact_clear(&loads->sums[k].force[a]);
+        mpm_exact_clear(&loads->sums[k].power);
+    }
+    for (ptrdiff_t e = 0; e < entries; e++) {
+        mpm_load_sums *sums = &loads->sums[forcing->load[e]];
+        for (int a = 0; a < dim; a++)
+            mpm_exact_add(&sums->force[a], forcing->force[e * dim + a]);
+        mpm_exact_add(&sums->power, power[e]);
+    }
+}
+
+void mpm_loads_enter(mpm_loads *loads, const mpm_forcing *forcing, int dim, double dt, double sum[3])
 {
     memset(sum, 0, 3 * sizeof *sum);
-    for (ptrdiff_t e = 0; e < entries; e++) {
-        mpm_load_book *book = &loads->books[forcing->load[e]];
+    for (size_t k = 0; forcing->first && k < loads->count; k++) {
         for (int a = 0; a < dim; a++) {
-            book->impulse[a] += dt * forcing->force[e * dim + a];
-            sum[a] += forcing->force[e * dim + a];
+            const double force = mpm_exact_round(&loads->sums[k].force[a]);
+            loads->books[k].impulse[a] += dt * force;
+            sum[a] += force;
         }
-        book->work += dt * power[e];
+        loads->books[k].work += dt * mpm_exact_round(&loads->sums[k].power);
     }
     for (size_t k = 0; forcing->holds && k < loads->count; k++)
         enter_hold(&loads->books[k], loads->impulse[k], forcing->velocity + k * (size_t)dim, dim);

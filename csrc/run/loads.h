@@ -6,6 +6,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/exact.h"
 #include "base/memory.h"
 #include "run/history.h"
 
@@ -33,9 +34,16 @@ typedef struct mpm_load_book {
 
 enum { MPM_LOAD_BOOK = 4 }; /* its doubles */
 
+/** What a load does in a step: sums of its entries, which know no order. */
+typedef struct mpm_load_sums {
+    mpm_exact force[3]; /* [N] */
+    mpm_exact power;    /* [W] */
+} mpm_load_sums;
+
 typedef struct mpm_loads {
     char **name;
     mpm_load_book *books;
+    mpm_load_sums *sums;
     double (*impulse)[3]; /* of held regions in the step that is tried [N s] */
     size_t count, capacity;
 } mpm_loads;
@@ -49,10 +57,12 @@ void mpm_loads_clear(mpm_loads *loads, const mpm_allocator *allocator);
 /** The columns of load k; no entries beyond the last. */
 mpm_history_section mpm_loads_section(const mpm_loads *loads, size_t k);
 
-/** Enters a step of size dt in the books: the forces, their `power` [entry] [W], and the impulses of held regions.
- *  `entries` of them; `sum` gets the sum of all forces [N]. */
-void mpm_loads_enter(mpm_loads *loads, const mpm_forcing *forcing, int dim, ptrdiff_t entries, const double *power,
-                     double dt, double sum[3]);
+/** Sums the forces of `entries` of them and their `power` [entry] [W], by load. */
+void mpm_loads_sum(mpm_loads *loads, const mpm_forcing *forcing, int dim, ptrdiff_t entries, const double *power);
+
+/** Enters a step of size dt in the books: what mpm_loads_sum has summed, and the impulses of held regions. `sum` gets
+ *  the sum of all forces [N]. */
+void mpm_loads_enter(mpm_loads *loads, const mpm_forcing *forcing, int dim, double dt, double sum[3]);
 
 /** Begins all books anew. */
 void mpm_loads_clear_books(mpm_loads *loads);
