@@ -318,7 +318,7 @@ OPTIONS = {
         *("preconditioner", "projection", "conduction"),
     ),
     "Boundaries and damping": ("particle_collisions", "on_leave", "damping", "local_damping"),
-    "Output and machine": ("history", "dissipation", "threads", "device", "comm"),
+    "Output and machine": ("history", "dissipation", "threads", "device", "comm", "distributed"),
 }
 LAST = "Output and machine"  # the group of options of all methods that no other one has
 

@@ -24,6 +24,14 @@ import mpm
 import scenes
 from test_replicas import found, walled
 
+distributed = False
+DISTRIBUTED = "distributed:"  # before the name of a scene that runs so
+
+
+def within(comm: Any) -> dict[str, Any]:
+    """How a simulation runs in several processes."""
+    return {} if comm is None else {"comm": comm, "distributed": distributed}
+
 
 def digest(sim: mpm.Simulation) -> str:
     whole = hashlib.sha256()
@@ -34,7 +42,7 @@ def digest(sim: mpm.Simulation) -> str:
 
 def changed(comm: Any, folder: Path) -> str:
     """Views are written, particles are added and deleted, parameters set between runs."""
-    sim = walled("separate", cells=32, comm=comm)
+    sim = walled("separate", cells=32, **within(comm))
     sim.step(8)
     sim.particles.v[::7] *= 0.5
     sim.particles.delete(sim.particles.x[:, 0] > 0.45)
@@ -53,28 +61,30 @@ def forced(comm: Any, folder: Path) -> str:
     scene.add_force(block, (0, -500), name="push")
     scene.add_traction(block, mpm.shapes.Box((0.2, 0.35), (0.5, 1)), pressure=200, name="press")
     scene.hold(block, mpm.shapes.Box((0, 0), (0.2, 1)), velocity=(0.1, 0), name="grip")
-    sim = mpm.Simulation(scene, dx=1 / 32, comm=comm)
+    sim = mpm.Simulation(scene, dx=1 / 32, **within(comm))
     sim.step(8)
     assert sim.history["work:push"][-1] != 0 and sim.history["impulse:grip"].any()
     return digest(sim)
 
 
 def implicit(comm: Any, folder: Path) -> str:
-    sim = walled("mirror", law="neo_hookean", cells=24, integrator="implicit-euler", max_dt=5e-3, comm=comm)
+    sim = walled(
+        "mirror", law="neo_hookean", cells=24, integrator="implicit-euler", max_dt=5e-3, **within(comm)
+    )
     sim.step(3)
     return digest(sim)
 
 
 def solid(comm: Any, folder: Path) -> str:
     """Three dimensions, single precision, two threads."""
-    sim = walled("periodic", law="sand", dim=3, cells=16, dtype="float32", threads=2, comm=comm)
+    sim = walled("periodic", law="sand", dim=3, cells=16, dtype="float32", threads=2, **within(comm))
     sim.step(10)
     return digest(sim)
 
 
 def recorded(comm: Any, folder: Path) -> str:
     """Process 0 writes the file; callbacks and frames do not change a bit."""
-    sim = walled("slip", cells=24, comm=comm)
+    sim = walled("slip", cells=24, **within(comm))
     times = []
     with sim.record(folder / f"run{comm.size if comm else 0}.bgeo", fps=400) as recording:
         sim.run(0.02, callback=lambda sim: times.append(sim.time), every=2)
@@ -83,7 +93,7 @@ def recorded(comm: Any, folder: Path) -> str:
 
 def saved(comm: Any, folder: Path) -> str:
     """The files of any number of processes are the same, and go on in any other number."""
-    sim = walled("sticky", cells=24, comm=comm)
+    sim = walled("sticky", cells=24, **within(comm))
     sim.step(5)
     path = folder / f"{comm.size if comm else 0}.mpm"
     sim.save(path)
@@ -101,7 +111,7 @@ def deleted(comm: Any, folder: Path) -> str:
     scene.add_emitter(
         mpm.shapes.Box((0.2, 0.6), (0.4, 0.65)), scenes.MATERIALS["fluid"], velocity=(0, -2), name="tap"
     )
-    sim = mpm.Simulation(scene, dx=1 / 24, on_leave="delete", comm=comm)
+    sim = mpm.Simulation(scene, dx=1 / 24, on_leave="delete", **within(comm))
     sim.run(0.05)
     return digest(sim)
 
@@ -124,7 +134,7 @@ def errors(comm: Any, folder: Path) -> str:
     told = []
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Box((0.75, 0.25), (0.9, 0.5)), scenes.MATERIALS["fluid"], velocity=(5, 0))
-    sim = mpm.Simulation(scene, dx=1 / 16, on_leave="raise", comm=comm)
+    sim = mpm.Simulation(scene, dx=1 / 16, on_leave="raise", **within(comm))
 
     def stop(sim: mpm.Simulation) -> None:
         if first:
@@ -150,7 +160,7 @@ def escaped(comm: Any, folder: Path) -> str:
     scene.add(mpm.shapes.Box((0.75, 0.25), (0.9, 0.5)), scenes.MATERIALS["fluid"])
     piston = mpm.shapes.Box((0.3, -1), (0.7, 2))
     scene.add_collider(piston, motion=mpm.motion.Linear((1.0, 0.0)), name="piston")
-    sim = mpm.Simulation(scene, dx=1 / 16, comm=comm)
+    sim = mpm.Simulation(scene, dx=1 / 16, **within(comm))
     sim.particles.delete(np.arange(len(sim.particles)) < 10)
     try:
         sim.run(0.6)
@@ -216,11 +226,29 @@ def record(sim: mpm.Simulation, folder: Path) -> None:
         sim.step(8)
 
 
+def flawed(comm: Any, folder: Path) -> str:
+    """What is wrong with a row, all processes say as one does, whoever has the particle; rows move between them."""
+    sim = walled("separate", cells=24, on_leave="clamp", **within(comm))
+    sim.step(2)
+    last, told = len(sim.particles) - 1, []
+    for row, wrong in ((5, np.nan), (last, np.inf)):
+        sim.particles.v[row] = wrong
+        told.append(raised(comm, lambda: sim.step(1)))
+        sim.particles.v[row] = 0
+    sim.particles.x[3], sim.particles.x[last] = (0.85, 0.9), (1.2, 0.5)  # to others; outside
+    sim.step(1)
+    sim.particles.F[9] = -np.eye(2)[::-1]
+    told.append(raised(comm, lambda: sim.totals()))
+    sim.particles.F[9] = np.eye(2)
+    sim.step(1)
+    return f"{told} {digest(sim)}"
+
+
 def interrupted(comm: Any, folder: Path) -> str:
     """Ctrl-C in one process ends the run of all at the same whole step; a run after it goes on."""
     scene = mpm.Scene((0, 0), (1, 1))
     scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), scenes.MATERIALS["neo_hookean"], angular_velocity=1)
-    sim = mpm.Simulation(scene, dx=1 / 24, comm=comm)
+    sim = mpm.Simulation(scene, dx=1 / 24, **within(comm))
     sim.step(1)
     if comm is not None:
         if comm.rank == comm.size - 1 and os.fork() == 0:
@@ -237,15 +265,15 @@ def interrupted(comm: Any, folder: Path) -> str:
 
 def differing(comm: Any, folder: Path) -> str:
     """Processes that do not do the same are told so."""
-    sim = walled("separate", cells=24, comm=comm)
+    sim = walled("separate", cells=24, **within(comm))
     sim.step(1)
     told = []
     if comm is not None and comm.size > 1:
         sim.particles.v[0] += comm.rank
         told.append(raised(comm, lambda: sim.step(1)).partition(".")[0])
-        other = walled("separate", cells=24, comm=comm, rng=comm.rank, sampling="random")
+        other = walled("separate", cells=24, **within(comm), rng=comm.rank, sampling="random")
         told.append(raised(comm, lambda: other.step(1)).partition(".")[0])
-        sim = walled("separate", cells=24, comm=comm)
+        sim = walled("separate", cells=24, **within(comm))
         sim.step(1)
         if comm.rank == 1:
             sim.particles.v[0] += 1
@@ -257,7 +285,7 @@ def differing(comm: Any, folder: Path) -> str:
 
 def apart(comm: Any, folder: Path) -> str:
     """Processes that make other calls are told so, and do not wait for ever; some calls need no others."""
-    sim = walled("separate", cells=24, comm=comm)
+    sim = walled("separate", cells=24, **within(comm))
     sim.step(1)
     if comm is None or comm.size == 1:
         return "told"
@@ -279,7 +307,7 @@ def apart(comm: Any, folder: Path) -> str:
 
 def interrupted_while_waiting(comm: Any, folder: Path) -> str:
     """The same while a process waits for the callback of another."""
-    sim = walled("separate", cells=24, comm=comm)
+    sim = walled("separate", cells=24, **within(comm))
     sim.step(1)
     if comm is not None and comm.size > 1:
         if comm.rank == 0 and os.fork() == 0:
@@ -298,13 +326,20 @@ def unsupported(comm: Any, folder: Path) -> str:
     scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Rigid(density=1000))
     if comm is None or comm.size == 1:
         return "told"
-    assert "Rigid" in raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, comm=comm))
+    assert "Rigid" in raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, **within(comm)))
     assert "comm" in raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, comm=1))
-    sim = walled("separate", cells=24, comm=comm)
+    sim = walled("separate", cells=24, **within(comm))
     assert raised(comm, lambda: sim.movie(folder / "a.gif", duration=1, fps=1)).startswith(
         "NotImplementedError"
     )
     assert raised(comm, sim.view).startswith("NotImplementedError")
+    if distributed:
+        assert raised(comm, lambda: copy.copy(sim)).startswith(
+            "NotImplementedError: distributed = True: a copy"
+        )
+        told = raised(comm, lambda: sim.particles.x if comm.rank else sim.totals())
+        assert "rank 0 has come to the totals, and that of rank 1 to a look at x" in told, told
+        return "told"
     other = comm.Dup()
     sim = walled("separate", cells=24, comm=other)
     sim.step(1)
@@ -327,6 +362,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         errors,
         escaped,
         failing,
+        flawed,
         interrupted,
         interrupted_while_waiting,
         differing,
@@ -340,9 +376,11 @@ def main() -> None:
     from mpi4py import MPI
 
     signal.alarm(120)  # processes that wait for each other for ever
+    global distributed
     comm, folder = MPI.COMM_WORLD, Path(sys.argv[1])
     for name in sys.argv[2:] or SCENES:
-        told = comm.gather(SCENES[name](comm, folder))
+        distributed = name.startswith(DISTRIBUTED)
+        told = comm.gather(SCENES[name.removeprefix(DISTRIBUTED)](comm, folder))
         if told is not None:
             assert len(set(told)) == 1, (name, told)
             print(f"{name}\t{told[0]}", flush=True)

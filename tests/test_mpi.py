@@ -19,14 +19,35 @@ pytestmark = pytest.mark.skipif(not mpi_processes.has_mpi(), reason="needs mpi4p
 SCENES = mpi_processes.TESTS / "mpi_scenes.py"
 
 
-def check(processes: int, folder: Path, names: tuple[str, ...] = tuple(mpi_scenes.SCENES)) -> None:
-    alone = {name: mpi_scenes.SCENES[name](None, folder) for name in names}
+DISTRIBUTED = (
+    "changed",
+    "forced",
+    "implicit",
+    "solid",
+    "recorded",
+    "saved",
+    "deleted",
+    "flawed",
+    "unsupported",
+)
+ALL = (*mpi_scenes.SCENES, *(mpi_scenes.DISTRIBUTED + name for name in DISTRIBUTED))
+
+
+def check(processes: int, folder: Path, names: tuple[str, ...] = ALL) -> None:
+    alone = {
+        name: mpi_scenes.SCENES[name.removeprefix(mpi_scenes.DISTRIBUTED)](None, folder) for name in names
+    }
     told = mpi_processes.run(processes, SCENES, folder, *names)
     assert dict(line.split("\t") for line in told.splitlines()) == alone
 
 
 def test_three_processes(tmp_path):
     check(3, tmp_path, ("changed", "saved", "errors", "escaped", "apart", "unsupported"))
+
+
+def test_memory_of_three_processes(tmp_path):
+    names = ("changed", "recorded", "saved", "deleted", "flawed", "unsupported")
+    check(3, tmp_path, tuple(mpi_scenes.DISTRIBUTED + name for name in names))
 
 
 @each("processes", [1, 2, 3, 4, 7])

@@ -42,7 +42,8 @@ def test_signature_and_docstring_agree_with_the_table(method):
     build, table, _, _ = METHODS[method]
     parameters = dict(inspect.signature(build).parameters)
     del parameters["scene"]
-    assert parameters.keys() - {"comm"} == rows(table).keys()  # not of the simulation, but of where it runs
+    elsewhere = {"comm", "distributed"}  # not of the simulation, but of where it runs
+    assert parameters.keys() - elsewhere == rows(table).keys()
     entries = re.findall(r"^(\w+(?:, \w+)*) : ", inspect.getdoc(build), re.MULTILINE)
     documented = [name for entry in entries for name in entry.split(", ")]
     named = [name for name in documented if name in parameters]

@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
 
@@ -68,4 +71,11 @@ int mpm_memory_grow(const mpm_allocator *allocator, void **array, size_t *capaci
     *array = memory;
     *capacity = larger;
     return 0;
+}
+
+void mpm_memory_take_singly(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 19);
+#endif
 }

@@ -30,16 +30,42 @@ void mpm_arrivals_drop(mpm_simulation *simulation)
     mpm_arrivals_forget(simulation);
 }
 
-mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count)
+/* The particles first .. end - 1 of a piece that are kept here. Binning takes those of a group from process after process,
+ * so what the processes keep has to follow each other. */
+static void find_kept(const mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, ptrdiff_t *first,
+                      ptrdiff_t *end)
+{
+    *first = 0;
+    *end = count;
+    if (!simulation->distributed)
+        return;
+    const int32_t own = simulation->team->transport.own, processes = simulation->team->transport.processes;
+    if (left || simulation->waiting.pieces) {
+        *end = simulation->waiting.pieces == own ? count : 0;
+    } else {
+        *first = (ptrdiff_t)mpm_partition_cut((size_t)count, processes, own);
+        *end = (ptrdiff_t)mpm_partition_cut((size_t)count, processes, own + 1);
+    }
+}
+
+bool mpm_arrivals_are_complete(const mpm_simulation *simulation, ptrdiff_t left)
+{
+    return !left || (simulation->distributed && simulation->waiting.pieces == simulation->team->transport.processes);
+}
+
+mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left)
 {
     mpm_particles *particles = &simulation->particles;
-    const ptrdiff_t lanes = particles->lanes, tiles = (count + lanes - 1) / lanes;
-    if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count)
+    ptrdiff_t first, end;
+    find_kept(simulation, count, left, &first, &end);
+    const ptrdiff_t lanes = particles->lanes, here = simulation->distributed ? end - first : count + left;
+    const ptrdiff_t tiles = (here + lanes - 1) / lanes;
+    if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count - left)
         return MPM_TOO_LARGE;
     /* Groups may have up to `lanes` times as many slots as particles, and an int32_t names a slot. */
     if (particles->tiles + tiles > INT32_MAX / lanes)
         return MPM_TOO_LARGE;
-    mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count);
+    mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count + left);
     if (!status && (size_t)(particles->tiles + tiles) > particles->capacity)
         status = mpm_particles_reserve(particles, (size_t)(tiles + (particles->tiles + tiles) / 16));
     return status;
@@ -96,18 +122,21 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
     return MPM_OK;
 }
 
-mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *all)
+mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *all, ptrdiff_t left)
 {
     enum { PIECE = 1 << 14 }; /* whole tiles */
-    const ptrdiff_t d = simulation->settings.dim;
-    const ptrdiff_t most = all->count < PIECE ? all->count : PIECE;
+    const ptrdiff_t d = simulation->settings.dim, after = simulation->waiting.count + all->count;
+    ptrdiff_t first, end;
+    find_kept(simulation, all->count, left, &first, &end);
+    const ptrdiff_t most = end - first < PIECE ? end - first : PIECE;
     mpm_status status = MPM_OK;
     mpm_insertion piece = *all;
     piece.placements = mpm_memory_new_unset(&simulation->run.allocator, (size_t)most, sizeof *piece.placements);
     if (!piece.placements)
         return MPM_OUT_OF_MEMORY;
-    for (ptrdiff_t i = 0; i < all->count && !status; i += piece.count) {
-        piece.count = all->count - i < PIECE ? all->count - i : PIECE;
+    simulation->waiting.count += first;
+    for (ptrdiff_t i = first; i < end && !status; i += piece.count) {
+        piece.count = end - i < PIECE ? end - i : PIECE;
         piece.x = all->x + i * d;
         piece.v = all->v + i * d;
         piece.C = all->C ? all->C + i * d * d : NULL;
@@ -117,5 +146,7 @@ mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *
         status = insert(simulation, &piece);
     }
     mpm_memory_free(&simulation->run.allocator, piece.placements);
+    simulation->waiting.count = after;
+    simulation->waiting.pieces++;
     return status;
 }

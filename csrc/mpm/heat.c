@@ -472,8 +472,11 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
 {
     const mpm_particles *particles = &simulation->particles;
     uint8_t *flags = mpm_memory_new(&simulation->run.allocator, (size_t)particles->count, 1);
-    if (!flags)
-        return MPM_OUT_OF_MEMORY;
+    const mpm_status lost = mpm_replicas_agree(simulation, flags ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (lost) {
+        mpm_memory_free(&simulation->run.allocator, flags);
+        return lost;
+    }
     const int column = column_of(simulation, TEMPERATURE);
     const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
     double least = INFINITY;
@@ -493,6 +496,10 @@ static mpm_status note_out_of_range(mpm_simulation *simulation, double dt)
         }
     }
     mpm_particles_unmap(particles, 0, particles->columns);
+    if (simulation->distributed) {
+        mpm_replicas_join_rows(simulation, flags, (size_t)particles->count);
+        least = -mpm_team_most(simulation->team, -least);
+    }
     mpm_error *error = &simulation->run.error;
     mpm_error_note(error, MPM_UNSTABLE, MPM_TEMPERATURE_LEFT_RANGE, dt);
     mpm_error_add_rows(error, flags, particles->count, 1);

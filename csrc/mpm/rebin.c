@@ -80,6 +80,8 @@ static mpm_status run(mpm_simulation *simulation, mpm_team *team, const mpm_plac
 
 mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placements, size_t count, mpm_bin_kind kind)
 {
+    if (simulation->distributed)
+        return run(simulation, simulation->team, placements, count, kind);
     mpm_replicas_share(simulation);
     return run(simulation, NULL, placements, count, kind);
 }

@@ -5,6 +5,10 @@
 
 mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *transport)
 {
+    if (simulation->distributed) { /* it belongs to the team already */
+        simulation->team->failing = -1;
+        return MPM_OK;
+    }
     if (simulation->team || simulation->has_rigid)
         return MPM_BAD_ARGUMENT;
     simulation->team = &simulation->own_team;
@@ -12,9 +16,31 @@ mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *tr
     return MPM_OK;
 }
 
-void mpm_replicas_leave(mpm_simulation *simulation)
+bool mpm_replicas_leave(mpm_simulation *simulation)
 {
-    simulation->team = NULL;
+    if (!simulation->distributed)
+        simulation->team = NULL;
+    return !simulation->distributed;
+}
+
+mpm_status mpm_replicas_distribute(mpm_simulation *simulation)
+{
+    if (!simulation->team || simulation->particles.tiles)
+        return MPM_BAD_ARGUMENT;
+    mpm_memory_take_singly();
+    simulation->distributed = simulation->team->distributed = simulation->store.distributed = true;
+    return MPM_OK;
+}
+
+mpm_status mpm_replicas_agree(mpm_simulation *simulation, mpm_status status)
+{
+    return simulation->distributed ? mpm_team_agree(simulation->team, status) : status;
+}
+
+void mpm_replicas_join_rows(const mpm_simulation *simulation, void *rows, size_t bytes)
+{
+    if (simulation->distributed)
+        mpm_team_join(simulation->team, rows, bytes);
 }
 
 /* ---- what a process has moved ----------------------------------------------------------------------------------- */
@@ -87,19 +113,26 @@ static void share_nodes(mpm_simulation *simulation, void *field)
     mpm_device_unmap(device, field);
 }
 
+static size_t slots_here(const mpm_particles *particles)
+{
+    return (size_t)(particles->tiles * particles->lanes);
+}
+
 int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row)
 {
     const mpm_particles *particles = &simulation->particles;
     const int32_t processes = simulation->team ? simulation->team->transport.processes : 0;
     const int32_t *rows = mpm_device_map(particles->device, particles->row, MPM_READ);
     int32_t holder = -1;
-    for (int32_t r = 0; r < processes && holder < 0 && particles->group_count; r++) {
+    for (size_t slot = 0; simulation->distributed && slot < slots_here(particles); slot++)
+        holder = rows[slot] == row ? simulation->team->transport.own : holder;
+    for (int32_t r = 0; !simulation->distributed && r < processes && holder < 0 && particles->group_count; r++) {
         const size_t end = first_tile(simulation, r + 1) * (size_t)particles->lanes;
         for (size_t slot = first_tile(simulation, r) * (size_t)particles->lanes; slot < end; slot++)
             holder = rows[slot] == row ? r : holder;
     }
     mpm_device_unmap(particles->device, particles->row);
-    return holder;
+    return simulation->distributed ? (int32_t)mpm_team_most(simulation->team, holder) : holder;
 }
 
 /* What the gather in mid step reads. */
@@ -110,7 +143,8 @@ void mpm_replicas_share(mpm_simulation *simulation)
 {
     if (!simulation->team || !simulation->reports.halo.partition.processes || !simulation->particles.group_count)
         return;
-    share_columns(simulation);
+    if (!simulation->distributed)
+        share_columns(simulation);
     for (size_t k = 0; k < GATHERED; k++)
         if (simulation->grid.field[gathered[k]])
             share_nodes(simulation, simulation->grid.field[gathered[k]]);

@@ -407,13 +407,14 @@ static void end_change(mpm_simulation *simulation, mpm_status status)
     simulation->grid_valid = false;
 }
 
-/* Takes in the particles that wait, all of one material. */
-static mpm_status take_in(mpm_simulation *simulation, int material)
+/* Takes in the particles that wait, all of one material. A body counts as one binning. */
+static mpm_status take_in(mpm_simulation *simulation, int material, bool ends)
 {
     const ptrdiff_t rows = simulation->store.count, count = simulation->waiting.count;
     const mpm_status status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_ALL);
     if (status)
         return status;
+    simulation->run.health[MPM_HEALTH_BINNINGS] -= !ends;
     simulation->volumes_due |= simulation->waiting.lacks_volumes;
     mpm_store_add_rows(&simulation->store, count);
     int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
@@ -476,14 +477,16 @@ mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count,
         simulation->waiting.lacks_volumes |= volume[i] == 0;
     for (ptrdiff_t i = 0; i < count; i++)
         mpm_volumes_note(simulation, volume[i], mass[i], material);
-    status = mpm_arrivals_reserve(simulation, count + left);
+    status = mpm_arrivals_reserve(simulation, count, left);
     if (!status)
-        status = mpm_arrivals_insert(simulation, &insertion);
-    if (!status && left == 0)
-        status = take_in(simulation, material);
+        status = mpm_arrivals_insert(simulation, &insertion, left);
+    status = mpm_replicas_agree(simulation, status);
+    const bool complete = mpm_arrivals_are_complete(simulation, left);
+    if (!status && complete)
+        status = take_in(simulation, material, left == 0);
     if (status)
         mpm_arrivals_drop(simulation);
-    else if (left == 0)
+    else if (complete)
         mpm_arrivals_forget(simulation);
     end_change(simulation, status);
     return status;
@@ -533,6 +536,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     mpm_status status = mpm_halo_agree(simulation, found);
     if (!status) {
         take_masses(particles, mask, saved, new_row);
+        mpm_replicas_join_rows(simulation, new_row, (size_t)particles->count * sizeof *new_row);
         status = mpm_rebin_run(simulation, NULL, 0, MPM_BIN_WITHOUT_MASSLESS);
         if (status)
             give_back_masses(particles, saved); /* nothing was moved */

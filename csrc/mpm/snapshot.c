@@ -9,6 +9,7 @@
 #include "materials/parameters.h"
 #include "mpm/describe.h"
 #include "mpm/memory/block_map.h"
+#include "mpm/replicas.h"
 #include "mpm/state.h"
 #include "mpm/volumes.h"
 
@@ -129,7 +130,14 @@ static char *number_of(const mpm_particles *particles, const mpm_field *field, s
     return (char *)particles->column[(size_t)field->column + component / width] + at * particles->real_size;
 }
 
-/* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back. */
+/* Are the particles of a group those of another process alone? */
+static bool is_elsewhere(const mpm_group *group)
+{
+    return !group->tiles;
+}
+
+/* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back. Those
+ * that are elsewhere are left out. */
 static void copy_field(const mpm_particles *particles, const mpm_field *field, size_t components, size_t first,
                        size_t count, char *list, bool back)
 {
@@ -140,7 +148,12 @@ static void copy_field(const mpm_particles *particles, const mpm_field *field, s
             first -= (size_t)group->count;
             continue;
         }
-        for (int32_t p = (int32_t)first; p < group->count && count; p++, count--) {
+        if (is_elsewhere(group)) {
+            const size_t here = (size_t)group->count - first, some = here < count ? here : count;
+            list += some * components * size;
+            count -= some;
+        }
+        for (int32_t p = (int32_t)first; p < group->count && count && !is_elsewhere(group); p++, count--) {
             const size_t slot = slot_of(particles, group, p);
             for (size_t c = 0; c < components; c++, list += size) {
                 char *resident = number_of(particles, field, slot, c);
@@ -158,14 +171,20 @@ static void take_field(const mpm_store *store, int field, size_t first, size_t c
     const size_t components = components_of(store, field);
     const int end = row->column + (int)((components - 1) / (size_t)row->width) + 1;
     const mpm_particles particles = mpm_particles_map(&simulation->particles, row->column, end, MPM_READ);
+    const size_t bytes = count * row_bytes(store, field);
+    if (simulation->distributed)
+        memset(out, 0, bytes);
     copy_field(&particles, row, components, first, count, out, false);
     mpm_particles_unmap(&simulation->particles, row->column, end);
+    mpm_replicas_join_rows(simulation, out, bytes);
 }
 
 static void copy_rows(mpm_particles *particles, int32_t *list, bool back)
 {
     for (size_t g = 0; g < particles->group_count; g++)
         for (int32_t p = 0; p < particles->groups[g].count; p++, list++) {
+            if (is_elsewhere(&particles->groups[g]))
+                continue;
             int32_t *resident = &particles->row[slot_of(particles, &particles->groups[g], p)];
             *(back ? resident : list) = *(back ? list : resident);
         }
@@ -280,8 +299,11 @@ static void take(const mpm_store *store, const mpm_snapshot *snapshot)
     take_clock(simulation, snapshot);
     for (size_t g = 0; g < snapshot->groups; g++)
         take_group(&particles.groups[g], snapshot->group + g * MPM_SNAPSHOT_GROUP);
+    if (simulation->distributed)
+        memset(snapshot->row, 0, snapshot->particles * sizeof *snapshot->row);
     copy_rows(&particles, snapshot->row, false);
     mpm_particles_unmap(&simulation->particles, 0, 0);
+    mpm_replicas_join_rows(simulation, snapshot->row, snapshot->particles * sizeof *snapshot->row);
     if (snapshot->particles)
         memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
     if (snapshot->records)

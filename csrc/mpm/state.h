@@ -92,6 +92,7 @@ struct waiting {
     uint8_t *cell; /* of their base nodes, by slot from the first one behind the groups on */
     size_t cell_capacity;
     bool lacks_volumes; /* some have a volume of 0 */
+    int32_t pieces;     /* where memory is distributed: that have come of the body since the last binning */
 };
 
 /* What a conduction has found, before its step is committed. */
@@ -131,6 +132,7 @@ struct mpm_simulation {
     const mpm_integrator *integrator;
     mpm_team *team; /* the processes that run the simulation together; NULL: one alone */
     mpm_team own_team; /* the memory of it */
+    bool distributed;  /* every process has the particles of its own tasks alone, and belongs to the team for ever */
 
     mpm_boundary boundary;
     double approach; /* of the last step: largest sum of the speeds of a collider and of material near it [m/s] */

@@ -29,6 +29,7 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
             }
         }
     mpm_particles_unmap(&simulation->particles, MPM_COLUMN_X, MPM_COLUMN_X + 1);
+    mpm_replicas_join_rows(simulation, x, 3 * sizeof *x);
 }
 
 /* Adds to the error the particles with a flaw of one law, that of the first of them, and its name. */
@@ -74,14 +75,18 @@ static bool note_escaped(mpm_simulation *simulation, const uint8_t *flags)
 static mpm_status find_flags(mpm_simulation *simulation, uint8_t **flags)
 {
     *flags = mpm_memory_new(&simulation->run.allocator, (size_t)simulation->particles.count, 1);
-    if (!*flags)
-        return MPM_OUT_OF_MEMORY;
+    const mpm_status status = mpm_replicas_agree(simulation, *flags ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (status) {
+        mpm_memory_free(&simulation->run.allocator, *flags);
+        return status;
+    }
     const mpm_particles *particles = &simulation->particles;
     const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
     mpm_sweep sweep = mpm_describe_sweep(simulation);
     sweep.particles = &mapped;
     simulation->kernels->find_faults(&sweep, *flags);
     mpm_particles_unmap(particles, 0, particles->columns);
+    mpm_replicas_join_rows(simulation, *flags, (size_t)particles->count);
     return MPM_OK;
 }
 

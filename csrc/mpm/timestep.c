@@ -94,7 +94,10 @@ static int32_t find_limit(const mpm_simulation *simulation, mpm_maximum maximum,
     sweep.particles = &mapped;
     const int32_t row = simulation->kernels->find_limit(&sweep, maximum, least);
     mpm_particles_unmap(particles, 0, particles->columns);
-    return row;
+    if (!simulation->distributed)
+        return row;
+    const double first = -mpm_team_most(simulation->team, row < 0 ? -INFINITY : -(double)row); /* of all processes */
+    return first < INFINITY ? (int32_t)first : -1;
 }
 
 /* The first particle that sets the bound; -1: none does. */

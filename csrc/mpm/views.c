@@ -10,6 +10,7 @@
 #include "materials/parameters.h"
 #include "mpm/describe.h"
 #include "mpm/rebin.h"
+#include "mpm/replicas.h"
 #include "mpm/rigid_motion.h"
 #include "mpm/state.h"
 
@@ -80,6 +81,8 @@ static void write_out(void *self, int field, void *rows)
     const mpm_exchange exchange = mpm_describe_exchange(simulation, &particles, field, rows);
     simulation->kernels->write_out(&exchange);
     unmap(simulation, field);
+    mpm_replicas_join_rows(simulation, rows, (size_t)simulation->store.count *
+                                                 mpm_store_row_bytes(&simulation->store, field));
 }
 
 static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
@@ -97,11 +100,14 @@ static int64_t inspect(void *self, int field, void *rows, uint8_t *flaws)
 static void account_for_outside(mpm_simulation *simulation, mpm_exchange *written)
 {
     const mpm_particles *particles = &simulation->particles;
-    if (!written->outside)
+    int64_t counts[] = {written->outside, written->clamped};
+    if (simulation->distributed)
+        mpm_team_add(simulation->team, counts, 2);
+    if (!counts[0])
         return;
-    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += written->outside;
-    simulation->run.health[MPM_HEALTH_CLAMPED] += written->clamped;
-    if (written->clamped == written->outside)
+    simulation->run.health[MPM_HEALTH_LEFT_DOMAIN] += counts[0];
+    simulation->run.health[MPM_HEALTH_CLAMPED] += counts[1];
+    if (counts[1] == counts[0])
         return;
     mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
     written->particles = &mapped;
@@ -137,16 +143,17 @@ static mpm_status read_in_positions(mpm_simulation *simulation, mpm_exchange *ex
     const mpm_allocator *allocator = &simulation->run.allocator;
     const mpm_particles *p = &simulation->particles;
     const size_t bytes = (size_t)p->tiles * (size_t)p->lanes * (size_t)p->dim * p->real_size;
-    mpm_status status = MPM_OUT_OF_MEMORY;
     exchange->placements = mpm_memory_new(allocator, (size_t)differing, sizeof *exchange->placements);
     void *saved = mpm_memory_new(allocator, bytes, 1);
-    if (exchange->placements && saved) {
-        read_in_mapped(simulation, exchange, MPM_FIELD_X, saved, bytes);
+    mpm_status status = mpm_replicas_agree(simulation, exchange->placements && saved ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (!status) {
+        if (exchange->rows)
+            read_in_mapped(simulation, exchange, MPM_FIELD_X, saved, bytes);
         status = mpm_rebin_run(simulation, exchange->placements, exchange->placement_count, MPM_BIN_ALL);
-        if (status)
-            restore_positions(simulation, saved, bytes);
-        else
+        if (!status)
             account_for_outside(simulation, exchange);
+        else if (exchange->rows)
+            restore_positions(simulation, saved, bytes);
     }
     mpm_memory_free(allocator, saved);
     mpm_memory_free(allocator, exchange->placements);
@@ -161,7 +168,7 @@ static mpm_status read_in(void *self, int field, void *rows, int64_t differing)
     mpm_rigid_motion_note(simulation);
     if (field == MPM_FIELD_X)
         status = read_in_positions(simulation, &exchange, differing);
-    else
+    else if (rows)
         read_in_mapped(simulation, &exchange, field, NULL, 0);
     if (status)
         return status;
@@ -212,4 +219,15 @@ static mpm_status inspect_together(void *self, void *const *written, uint8_t *fl
     return status;
 }
 
-const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in, inspect_together};
+static void add(void *self, int64_t *numbers, size_t count)
+{
+    mpm_team_add(((mpm_simulation *)self)->team, numbers, count);
+}
+
+static void join(void *self, void *rows, size_t bytes)
+{
+    mpm_replicas_join_rows(self, rows, bytes);
+}
+
+const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in, inspect_together, add,
+                                           join};

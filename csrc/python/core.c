@@ -33,6 +33,7 @@ void mpm_python_core_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     if (core->run)
         core->run->method->free(core->run->self);
+    Py_XDECREF(core->team);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -451,9 +452,12 @@ PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argu
         return NULL;
     }
     mpm_view *view;
-    if (!mpm_python_core_enter(self))
+    mpm_python_core *core = mpm_python_core_enter(self);
+    if (!core)
         return NULL;
+    core->busy = store->distributed; /* Python moves the rows of other processes */
     const mpm_status status = mpm_store_get(store, found, &view);
+    core->busy = 0;
     if (status)
         return mpm_python_raise(self, status);
     mpm_view_retain(view); /* creating an object may collect garbage, which may run any Python code */

@@ -81,8 +81,9 @@ PyObject *mpm_python_team_of_threads(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
 #define MPM_PYTHON_TEAMS \
     {"join_team", mpm_python_team_join, METH_VARARGS, \
-     "join_team(team, processes, process): later runs sweep the tasks of one process, and call exchange([(process, " \
-     "out, in), ...]), reduce(sums, most) and answer() of the team"}, \
+     "join_team(team, processes, process, distributed=False): later runs sweep the tasks of one process, and call " \
+     "exchange([(process, out, in), ...]), reduce(sums, most) and answer() of the team. distributed: the process has " \
+     "their particles alone, so other calls do so, too"}, \
     {"leave_team", mpm_python_team_leave, METH_NOARGS, "Later runs sweep all tasks."}, \
     {"failing_process", mpm_python_team_failing, METH_NOARGS, \
      "failing_process() -> int: of the team, whose failure has ended a run; -1: none"}, \

@@ -107,22 +107,28 @@ static mpm_simulation *enter(PyObject *self)
     return core ? core->run->self : NULL;
 }
 
-static PyObject *join(PyObject *self, mpm_status status, PyObject *team)
+static PyObject *join(PyObject *self, mpm_simulation *simulation, const mpm_transport *transport, bool distributed,
+                      PyObject *team)
 {
+    mpm_status status = mpm_replicas_join(simulation, transport);
+    if (!status && distributed && (status = mpm_replicas_distribute(simulation)))
+        mpm_replicas_leave(simulation);
     if (status == MPM_BAD_ARGUMENT) {
-        PyErr_SetString(PyExc_NotImplementedError, "rigid bodies, or a team already");
+        PyErr_SetString(PyExc_NotImplementedError, "rigid bodies, a team already, or particles before memory is "
+                                                   "distributed");
         return NULL;
     }
-    if (!status && team)
-        ((mpm_python_core *)self)->team = Py_NewRef(team);
+    mpm_python_core *core = (mpm_python_core *)self;
+    if (!status && team && !core->team)
+        core->team = Py_NewRef(team);
     return mpm_python_core_finish(self, status);
 }
 
 PyObject *mpm_python_team_join(PyObject *self, PyObject *args)
 {
     PyObject *team;
-    int processes, own;
-    if (!PyArg_ParseTuple(args, "Oii", &team, &processes, &own))
+    int processes, own, distributed = 0;
+    if (!PyArg_ParseTuple(args, "Oii|p", &team, &processes, &own, &distributed))
         return NULL;
     if (processes < 1 || processes >= MPM_TEAM_PROCESSES || own < 0 || own >= processes) {
         PyErr_SetString(PyExc_ValueError, "process: the team has no such process");
@@ -134,7 +140,7 @@ PyObject *mpm_python_team_join(PyObject *self, PyObject *args)
     mpm_python_core *core = (mpm_python_core *)self;
     const mpm_transport transport = {core, processes, own, exchange, reduce};
     core->team_broken = 0;
-    return join(self, mpm_replicas_join(simulation, &transport), team);
+    return join(self, simulation, &transport, distributed, team);
 }
 
 PyObject *mpm_python_team_failing(PyObject *self, PyObject *unused)
@@ -159,8 +165,8 @@ PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused)
     mpm_simulation *simulation = enter(self);
     if (!simulation)
         return NULL;
-    mpm_replicas_leave(simulation);
-    Py_CLEAR(((mpm_python_core *)self)->team);
+    if (mpm_replicas_leave(simulation))
+        Py_CLEAR(((mpm_python_core *)self)->team);
     Py_RETURN_NONE;
 }
 
@@ -206,5 +212,5 @@ PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args)
         return NULL;
     }
     const mpm_transport transport = mpm_threads_transport(threads, process);
-    return join(self, mpm_replicas_join(simulation, &transport), NULL);
+    return join(self, simulation, &transport, false, NULL);
 }

@@ -126,8 +126,7 @@ void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count
     mpm_team_note(team, team->transport.exchange(team->transport.context, messages, count));
 }
 
-/* Integers of which each process has some, and 0 in place of the others. */
-static void join_integers(mpm_team *team, int64_t *numbers, size_t count)
+void mpm_team_add(mpm_team *team, int64_t *numbers, size_t count)
 {
     double none = 0;
     for (size_t first = 0; first < count; first += MOST_SUMS) {
@@ -164,7 +163,7 @@ mpm_status mpm_team_gather(mpm_team *team, const mpm_allocator *allocator, mpm_s
     if (status)
         goto done;
     counts[team->transport.own] = (int64_t)count;
-    join_integers(team, counts, processes);
+    mpm_team_add(team, counts, processes);
     for (size_t r = 0; r < processes; r++)
         *total += (size_t)counts[r];
     *all = mpm_memory_new_unset(allocator, *total + 1, size);
@@ -180,4 +179,26 @@ done:
         *all = NULL;
     }
     return status;
+}
+
+double mpm_team_most(mpm_team *team, double number)
+{
+    int64_t none = 0;
+    mpm_team_note(team, team->transport.reduce(team->transport.context, &none, 0, &number, 1));
+    return number;
+}
+
+/* Where one process alone has bits that are not 0, sums of integers are these bits: nothing is carried. */
+void mpm_team_join(mpm_team *team, void *array, size_t bytes)
+{
+    int64_t words[MOST_SUMS];
+    char *at = array;
+    for (size_t some; bytes; at += some, bytes -= some) {
+        some = bytes < sizeof words ? bytes : sizeof words;
+        const size_t count = (some + sizeof *words - 1) / sizeof *words;
+        words[count - 1] = 0;
+        memcpy(words, at, some);
+        mpm_team_add(team, words, count);
+        memcpy(at, words, some);
+    }
 }

@@ -7,6 +7,7 @@
  * reduction carries a status word: the worst status of all, then the lowest process, is known to all after it.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/memory.h"
@@ -38,6 +39,7 @@ typedef struct mpm_transport {
 
 typedef struct mpm_team {
     mpm_transport transport;
+    bool distributed;   /* each process has some of the particles alone, not room for all */
     mpm_status pending; /* of the own process, which the others do not know yet */
     mpm_status status;  /* the worst that reductions have told since mpm_team_take */
     int32_t failing;    /* the lowest process with the last status that was not OK; -1: there was none */
@@ -61,3 +63,12 @@ void mpm_team_exchange(mpm_team *team, const mpm_message *messages, size_t count
  *  frees. The team agrees on `status` first, and again on what fails; then nothing is left allocated. */
 mpm_status mpm_team_gather(mpm_team *team, const mpm_allocator *allocator, mpm_status status, const void *own,
                            size_t count, size_t size, void **all, size_t *total);
+
+/** Replaces integers by their sums over the processes. */
+void mpm_team_add(mpm_team *team, int64_t *numbers, size_t count);
+
+/** The largest of the numbers that the processes have. */
+double mpm_team_most(mpm_team *team, double number);
+
+/** Gives all processes an array of which each has some bytes, and zeros in place of the others. */
+void mpm_team_join(mpm_team *team, void *array, size_t bytes);

@@ -215,7 +215,19 @@ static mpm_status read_in(mpm_store *store, int field, void *rows, int64_t diffe
 struct written {
     void *rows[MPM_MOST_FIELDS]; /* NULL: nothing to read in */
     int64_t differing[MPM_MOST_FIELDS];
+    int64_t of_all[MPM_MOST_FIELDS]; /* where memory is distributed: of all processes */
 };
+
+static mpm_status agree(const mpm_store *store, mpm_status status)
+{
+    return store->distributed ? store->run->method->agree(store->run->self, status) : status;
+}
+
+static void add(const mpm_store *store, int64_t *numbers, size_t count)
+{
+    if (store->distributed)
+        store->method->add(store->run->self, numbers, count);
+}
 
 static void forget_written(const mpm_store *store, struct written *written, int field)
 {
@@ -247,16 +259,20 @@ static mpm_status inspect(mpm_store *store, int field, struct written *written)
 {
     const mpm_allocator *allocator = &store->run->allocator;
     const size_t rows = (size_t)store->count, bytes = mpm_store_row_bytes(store, field);
+    const bool here = mpm_view_may_be_written(store->views[field]);
     uint8_t *flaws = mpm_memory_new(allocator, rows, 1);
-    void *copy = written->rows[field] = mpm_memory_new(allocator, rows, bytes);
-    mpm_status status = MPM_OUT_OF_MEMORY;
-    if (flaws && copy) {
+    void *copy = written->rows[field] = here ? mpm_memory_new(allocator, rows, bytes) : NULL;
+    mpm_status status = agree(store, flaws && (copy || !here) ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (!status && here) {
         memcpy(copy, store->views[field]->data, rows * bytes);
         written->differing[field] = is_by_row(store, field)
                                         ? inspect_rows(store, field, copy, flaws)
                                         : store->method->inspect(store->run->self, field, copy, flaws);
-        status = name_flaws(store, field, flaws);
     }
+    if (!status && store->distributed)
+        store->method->join(store->run->self, flaws, rows);
+    if (!status)
+        status = name_flaws(store, field, flaws);
     if (!written->differing[field])
         forget_written(store, written, field);
     mpm_memory_free(allocator, flaws);
@@ -289,19 +305,26 @@ mpm_status mpm_store_read_in(mpm_store *store)
 {
     struct written written = {0};
     mpm_status status = MPM_OK;
-    for (int field = 0; field < store->fields.count && !status; field++)
-        if (mpm_view_may_be_written(store->views[field]))
+    const int fields = store->fields.count;
+    for (int field = 0; field < fields; field++)
+        written.of_all[field] = mpm_view_may_be_written(store->views[field]);
+    add(store, written.of_all, (size_t)fields);
+    for (int field = 0; field < fields && !status; field++)
+        if (written.of_all[field])
             status = inspect(store, field, &written);
-    if (!status)
-        status = inspect_together(store, &written);
-    for (int field = 0; field < store->fields.count; field++) {
-        if (written.rows[field] && !status)
+    if (!status) {
+        memcpy(written.of_all, written.differing, sizeof written.of_all);
+        add(store, written.of_all, (size_t)fields);
+        status = agree(store, inspect_together(store, &written));
+    }
+    for (int field = 0; field < fields; field++) {
+        if (written.of_all[field] && !status)
             status = read_in(store, field, written.rows[field], written.differing[field]);
         forget_written(store, &written, field);
     }
     if (status)
         return status;
-    for (int field = 0; field < store->fields.count; field++)
+    for (int field = 0; field < fields; field++)
         if (store->views[field]) {
             store->views[field]->read_in |= mpm_view_may_be_written(store->views[field]);
             store->views[field]->touched = false;
@@ -322,20 +345,33 @@ mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view)
     if (field < 0 || field >= store->fields.count || !view)
         return MPM_BAD_ARGUMENT;
     const bool integer = store->fields.row[field].type != MPM_TYPE_REAL;
-    if (!store->views[field] &&
-        !(store->views[field] = mpm_view_new(&store->run->allocator, store->count, components_of(store, field),
-                                             element_of(store, field), integer, !is_writable(store, field))))
-        return MPM_OUT_OF_MEMORY;
-    if (store->views[field]->stale)
+    if (!store->views[field])
+        store->views[field] = mpm_view_new(&store->run->allocator, store->count, components_of(store, field),
+                                           element_of(store, field), integer, !is_writable(store, field));
+    mpm_status status = agree(store, store->views[field] ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (status)
+        return status;
+    if (store->views[field]->stale) {
         write_out(store, field);
+        if ((status = agree(store, MPM_OK))) { /* what others have may not have come */
+            mpm_store_outdate(store, field);
+            return status;
+        }
+    }
     *view = store->views[field];
     return MPM_OK;
 }
 
 void mpm_store_outdate(mpm_store *store, int field)
 {
-    if (store->views[field])
-        store->views[field]->stale = true;
+    mpm_view *view = store->views[field];
+    if (!view)
+        return;
+    view->stale = true;
+    if (store->distributed) {
+        mpm_view_release(view);
+        store->views[field] = NULL;
+    }
 }
 
 void mpm_store_outdate_all(mpm_store *store, bool all)

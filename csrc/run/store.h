@@ -7,6 +7,9 @@
  * When the state changes, every view becomes stale. A stale view with a live array is written out at once, any other on
  * request. A view is read in only if it may have been written since it was written out, and then only the rows that
  * differ. So looking never changes a run.
+ *
+ * Where memory is distributed, all processes look and write together. A view has all rows, and is dropped rather than
+ * stale, so that its memory is there only as long as somebody looks.
  */
 #pragma once
 #include "run/run.h"
@@ -27,16 +30,21 @@ typedef struct mpm_store_method {
      *  nothing. */
     int64_t (*inspect)(void *self, int field, void *rows, uint8_t *flaws);
     /** Reads in the `differing` rows, none of which has a flaw. Fields come in the order of the table. Only the first
-     *  field may fail, and then nothing has changed. */
+     *  field may fail, and then nothing has changed. `rows` is NULL if only other processes have written some. */
     mpm_status (*read_in)(void *self, int field, void *rows, int64_t differing);
     /** Flags rows (MPM_NOT_TOGETHER) whose fields break a condition on several of them, and puts it into `words`;
      *  changes nothing. `written` has the rows of each written field, NULL for others. Errors: MPM_OUT_OF_MEMORY. */
     mpm_status (*inspect_together)(void *self, void *const *written, uint8_t *flaws, const char **words);
+    /** Where memory is distributed: replaces numbers by their sums over the processes; gives all an array by row, of
+     *  which each has the bytes of its own rows, and zeros elsewhere. */
+    void (*add)(void *self, int64_t *numbers, size_t count);
+    void (*join)(void *self, void *rows, size_t bytes);
 } mpm_store_method;
 
 typedef struct mpm_store {
     mpm_run *run;                   /* its `self` is the argument of the functions */
     const mpm_store_method *method; /* NULL: all fields are kept by row */
+    bool distributed;               /* every process has some of the rows, and takes what is written to those */
     const char *row;                /* what a row is, in messages; NULL: what the run's method says */
     size_t real_size;               /* 4 or 8 */
     mpm_fields fields;

@@ -339,11 +339,24 @@ class Solver(SolverBase, abstract=True):
 
         if self._team is None:
             checkpoint.save(self, path)
+        elif self._distributed:
+            first = self._team.process == 0
+            self._team.together(
+                "save", lambda: checkpoint.save(self, path) if first else checkpoint.skip(self)
+            )
         else:
             self._team.on_first("save", lambda: checkpoint.save(self, path))
 
+    def _refuse_distributed(self, name: str) -> None:
+        if self._distributed:
+            raise NotImplementedError(
+                f"distributed = True: {name} would have all particles in one process; save() writes them to a file, "
+                "which mpm.load reads"
+            )
+
     def __copy__(self) -> Self:
         """A deep copy: two simulations share no state."""
+        self._refuse_distributed("a copy")
         made = self._with_snapshot(lambda kept: self._of(kept, self._threads))
         made._join(self._team)
         return made
@@ -353,6 +366,7 @@ class Solver(SolverBase, abstract=True):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds the bytes of a checkpoint, and the body force by its name, as pickles hold functions."""
+        self._refuse_distributed("a pickle")
         from mpm.io import checkpoint
 
         functions = {

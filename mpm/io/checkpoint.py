@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,11 @@ def save(solver: Keepable, path: str | os.PathLike[str]) -> None:
     """See `Solver.save`."""
     name = _named(path)
     solver._with_snapshot(lambda kept: files.replace(name, _pieces(solver, kept)))
+
+
+def skip(solver: Keepable) -> None:
+    """Take part in a `save` of another process, which gets the particles of this one."""
+    solver._with_snapshot(lambda kept: collections.deque(_pieces(solver, kept), maxlen=0))
 
 
 @_check.options

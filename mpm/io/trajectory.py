@@ -97,7 +97,7 @@ class Recording(_check.Strict, Closing):
         description = describe(sim, fps=self._fps, fields=self._fields, hdf5=self._names is None)
         bodies = sim._shaped()
         self._rigid = [one.first for one in bodies]
-        scene, placed = stage(sim, bodies), self._poses(sim)
+        scene, placed, totals = stage(sim, bodies), self._poses(sim), _totals(sim)
         self._writer: Writer | sequence.Writer | Elsewhere | None = None
 
         def begin() -> None:
@@ -106,14 +106,14 @@ class Recording(_check.Strict, Closing):
                 return
             if self._names is not None:
                 self._writer = sequence.Writer(
-                    self._names, first, _totals(sim), description=description, scene=scene, poses=placed
+                    self._names, first, totals, description=description, scene=scene, poses=placed
                 )
                 return
             with files.renamed(self._path) as file:  # open files may be renamed
                 self._writer = Writer(
                     file,
                     first,
-                    _totals(sim),
+                    totals,
                     description=description,
                     scene=scene,
                     cells=sim._cells(),
@@ -185,6 +185,9 @@ class Recording(_check.Strict, Closing):
         began = time.perf_counter()
         try:
             if isinstance(self._writer, Elsewhere):
+                if sim._distributed:  # the process that writes needs the particles of this one
+                    self._take(sim)
+                    _totals(sim)
                 self._frames += 1
                 self._due = _next_due(self._start, self._fps, sim.time)
                 return

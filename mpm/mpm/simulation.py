@@ -278,6 +278,12 @@ class Simulation(Populated, Solver, kind="simulation"):
         does not. Every process must make the same calls with the same arguments, and write the same to the particles,
         or the next run raises RuntimeError. See the guide on MPI. Default: this process alone. Not with
         `mpm.materials.Rigid`, `movie` and viewers (NotImplementedError).
+    distributed : bool, optional
+        With `comm`: distribute the memory, too. Each process has the particles of its own tasks alone. States keep
+        their bits. Arrays of particles still have all rows, which come from all processes when somebody looks: so all
+        processes look, write, add, delete and save at the same time, or raise RuntimeError, and what they look at is in
+        memory meanwhile. A write counts in the process that has the particle. After a run, arrays are made anew, as
+        after `add`. Not with materials that vary, nor with copies (NotImplementedError). Default False.
 
     Raises
     ------
@@ -340,6 +346,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         local_damping: float = 0.0,
         device: str = "cpu",
         comm: Any = None,
+        distributed: bool = False,
         **common: Unpack[CommonArguments],
     ) -> None:
         if not isinstance(scene, _scene.Scene):
@@ -347,6 +354,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         arguments = {**locals(), **common}
         self._numerics = numerics.Numerics.checked(scene, arguments)
         team = None if comm is None else Team(comm)
+        if _check.flag("distributed", distributed) and team is None:
+            raise ValueError("distributed = True: needs comm=, the MPI processes that have the particles")
         if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         numerics.refuse_unused(scene, self._numerics, arguments)
@@ -366,7 +375,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             for one in scene.colliders
         ]
         self._begin(scene._new_run(), prepared)
-        self._join(team)
+        self._join(team, distributed)
         for placed in self._colliders:
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
@@ -409,7 +418,11 @@ class Simulation(Populated, Solver, kind="simulation"):
     # ---- several processes ---------------------------------------------------------------------------
 
     def _state_digest(self) -> str:
-        return self.state_hash()
+        if not self._distributed:
+            return self.state_hash()
+        digest = self._deciding()  # what describes the particles: no process has them
+        digest.update(repr([(part.name, part.first_id, part.particles) for part in self._parts]).encode())
+        return digest.hexdigest()
 
     def _field_digest(self, name: str) -> str:
         return hashlib.sha256(np.ascontiguousarray(self.particles._copy(name)).tobytes()).hexdigest()
@@ -418,6 +431,11 @@ class Simulation(Populated, Solver, kind="simulation"):
         devices.refuse(self._numerics, "comm")
         if self._team is not None and material._row["rigid"]:
             raise NotImplementedError("comm: mpm.materials.Rigid does not run in several MPI processes yet")
+        if self._distributed and material._varies:
+            raise NotImplementedError(
+                "distributed = True: a material whose parameters vary does not run with distributed memory yet; leave "
+                "out distributed"
+            )
 
     # ---- bodies ------------------------------------------------------------------------------------
 
@@ -950,16 +968,20 @@ class Simulation(Populated, Solver, kind="simulation"):
         It covers the particles' state with the clock, the domain with gravity and walls, the numerics, materials and
         colliders. It leaves out threads, views, recorded data and functions (body forces).
         """
-        digest = self._digest(
+        digest = self._deciding()
+        for part in deciding(self._core, self.dimension, self.dtype):
+            digest.update(part)
+        return digest.hexdigest()
+
+    def _deciding(self) -> hashlib._Hash:
+        """The beginning of the hash: all but the particles and the clock."""
+        return self._digest(
             self._numerics.described(),
             repr([part.body.material for part in self._parts if not isinstance(part, Gone)]),
             *map(repr, (*self._scene.emitters, *self._scene.drains)),
             repr(self._rng.bit_generator.state),
             *([repr((self._scene.contact, self._scene.contacts, self._layers))] * self._scene._touches),
         )
-        for part in deciding(self._core, self.dimension, self.dtype):
-            digest.update(part)
-        return digest.hexdigest()
 
     def cite(self) -> str:
         """References of the methods in use, one per line."""

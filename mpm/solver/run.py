@@ -42,6 +42,7 @@ class Run(_check.Strict):
         "__weakref__",
         "_agreed",
         "_core",
+        "_distributed",
         "_most_threads",
         "_recordings",
         "_scene",
@@ -56,6 +57,7 @@ class Run(_check.Strict):
         self._most_threads = threads or config.get_num_threads()
         self._recordings: list[Any] = []
         self._team: Team | None = None
+        self._distributed = False
         self._agreed: object = None
 
     # ---- the clock and the threads ---------------------------------------------------------------------

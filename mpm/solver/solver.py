@@ -127,8 +127,9 @@ class SolverBase(Run, Collides):
             return super()._unknown(name)
         return f"{type(self).__name__} has no attribute {name!r}{hint}"
 
-    def _join(self, team: Team | None) -> None:
-        """Run with the other processes of a team from now on."""
+    def _join(self, team: Team | None, distributed: bool = False) -> None:
+        """Run with the other processes of a team from now on; `distributed`: without particles, and then with some of
+        them alone."""
         if team is None or team.processes == 1:
             return
         if not self._takes_comm:
@@ -138,6 +139,11 @@ class SolverBase(Run, Collides):
         for material in self.materials:
             self._refuse_with_team(material)
         self._team = team
+        if distributed:
+            from mpm.solver.distributed import DistributedCore
+
+            self._distributed = True
+            self._core = cast("Core", DistributedCore(self._core, team))
         if self._threads is None and self._most_threads == config.available_processors():
             self._most_threads = team.threads
 

@@ -86,6 +86,7 @@ class Running(Source, Protocol):
     threads: int
     _recordings: list[Any]  # the open ones
     _team: Team | None  # of several processes
+    _distributed: bool  # several MPI processes have the particles
 
     def _shaped(self) -> Sequence[Solid]:
         """All rigid bodies with particles, also those whose particles are not where the shape is."""

@@ -215,6 +215,10 @@ class Team:
         self._meet(name, error)
         return found[0]
 
+    def meet(self, name: str) -> None:
+        """Wait for all processes, which must have come to the same."""
+        self._meet(name, None)
+
     def on_first(self, name: str, action: Action) -> None:
         """Call `action` in process 0 alone, for files; all wait for it, and raise what it raises."""
         self.together(name, action if self.process == 0 else _nothing)
@@ -235,15 +239,15 @@ class Team:
     def _meet(self, name: str, error: BaseException | None, key: object = None) -> list[object]:
         """The keys of all processes, unless one has an error: then each raises its own one, or that of the first."""
         told = interrupts.undisturbed(lambda: self._communicator().allgather((name, _portable(error), key)))
-        for process, (other, *_) in enumerate(told):
-            if other != told[0][0]:
-                raise Apart(
-                    f"comm: the MPI process of rank 0 has come to {told[0][0]}, and that of rank {process} to {other}. "
-                    "All of them must make the same calls with the same arguments"
-                ) from error
         errors: dict[int, BaseException] = {
             process: one for process, (_, one, _) in enumerate(told) if one is not None
         }
+        for process, (other, *_) in enumerate(told):
+            if other != told[0][0] and not errors:  # an error may have kept a process from coming to the same
+                raise Apart(
+                    f"comm: the MPI process of rank 0 has come to {told[0][0]}, and that of rank {process} to {other}. "
+                    "All of them must make the same calls with the same arguments"
+                )
         first, self._failing = self._failing, -1
         if errors and (first in errors or len(errors) < self.processes):
             first = first if first in errors else min(errors)

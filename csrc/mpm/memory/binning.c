@@ -247,19 +247,31 @@ static void for_groups(struct plan *plan, mpm_pool_item item, void *context)
                         (ptrdiff_t)((plan->end_group - plan->first_group + GROUPS_PER_ITEM - 1) / GROUPS_PER_ITEM));
 }
 
-/* Gives every group its tiles. */
-static mpm_status lay_groups(struct plan *plan)
+static mpm_status count_particles(struct plan *plan)
+{
+    for (size_t g = 0; g < plan->group_count; g++)
+        plan->count += plan->groups[g].count;
+    return plan->count > INT32_MAX / 2 ? MPM_TOO_LARGE : MPM_OK;
+}
+
+/* Gives every group its tiles, if they are here. */
+static mpm_status lay_groups(struct plan *plan, const mpm_grid *fresh)
 {
     const uint32_t lanes = (uint32_t)plan->old->lanes;
+    size_t first = 0, end = plan->group_count;
+    if (plan->team && plan->team->distributed) {
+        const mpm_transport *transport = &plan->team->transport;
+        first = mpm_partition_first_group(fresh, transport->processes, transport->own);
+        end = mpm_partition_first_group(fresh, transport->processes, transport->own + 1);
+    }
     for (size_t g = 0; g < plan->group_count; g++) {
         mpm_group *group = &plan->groups[g];
-        group->tiles = (int32_t)(((uint32_t)group->count + lanes - 1) / lanes);
+        group->tiles = g >= first && g < end ? (int32_t)(((uint32_t)group->count + lanes - 1) / lanes) : 0;
         group->first_tile = plan->tiles;
         plan->tiles += group->tiles;
-        plan->count += group->count;
     }
     /* Old slots are named by an int32_t, and padded groups have up to `lanes` times as many as particles. */
-    return plan->count > INT32_MAX / 2 || plan->tiles > INT32_MAX / (ptrdiff_t)lanes ? MPM_TOO_LARGE : MPM_OK;
+    return plan->tiles > INT32_MAX / (ptrdiff_t)lanes ? MPM_TOO_LARGE : MPM_OK;
 }
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
@@ -514,6 +526,8 @@ static void find_part(struct plan *plan, const mpm_grid *grid)
     const int32_t own = team->transport.own, processes = team->transport.processes;
     plan->first_old = mpm_partition_first_group(grid, processes, own);
     plan->end_old = mpm_partition_first_group(grid, processes, own + 1);
+    if (team->distributed)
+        return; /* all slots are own ones */
     plan->first_slot = plan->first_old < old->group_count ? (size_t)old->groups[plan->first_old].first_tile * lanes
                                                           : plan->grouped;
     if (own + 1 < processes)
@@ -533,10 +547,12 @@ mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid)
 mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid *fresh)
 {
     const mpm_binning *request = plan->request;
-    mpm_status status = lay_groups(plan);
+    mpm_status status = count_particles(plan);
     if (!status)
         status = mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
                                 request->symmetry, particles->dim, particles->real_size, request->fields);
+    if (!status)
+        status = lay_groups(plan, fresh);
     if (status)
         return status;
     const size_t slots = (size_t)plan->tiles * (size_t)particles->lanes;
@@ -563,6 +579,8 @@ mpm_status mpm_binning_finish(struct plan *plan, mpm_particles *particles, mpm_g
     particles->tiles = plan->tiles;
     particles->count = plan->count;
     for_groups(plan, pad_item, &(struct padding){plan, particles});
+    if (plan->team && plan->team->distributed)
+        mpm_particles_trim(particles); /* those that went, and those that came, had room side by side */
     plan->groups = NULL;
     mpm_grid_clear(grid, particles->device);
     *grid = *fresh;

@@ -135,7 +135,8 @@ struct travel {
     int32_t own, processes;
     size_t *first;           /* per process: its first new group; one more at the end */
     size_t *out, *in;        /* per process: particles to and from it */
-    size_t out_count, in_count;
+    size_t out_count, in_count, all_count; /* the last one: between all processes */
+    size_t room;             /* bytes of a particle in one exchange */
     mpm_message *messages;
     int32_t *slots;          /* of the particles that go, by process */
     char *going, *coming;
@@ -144,13 +145,25 @@ struct travel {
     uint32_t (*histogram)[CELLS];
 };
 
-/* Bytes of a particle: its columns, its row, its cell and its shift. */
-static size_t bytes_of(const struct plan *plan)
+/* Bytes of item `c` of a particle: a column; behind them its row, its cell and its shift. */
+static size_t bytes_of(const struct plan *plan, int c)
 {
-    size_t bytes = sizeof(int32_t) + 2;
-    for (int c = 0; c < plan->old->columns; c++)
-        bytes += mpm_binning_moves(plan, c) ? (size_t)plan->old->width[c] * plan->old->real_size : 0;
-    return bytes;
+    if (c == plan->old->columns)
+        return sizeof(int32_t) + 2;
+    return mpm_binning_moves(plan, c) ? (size_t)plan->old->width[c] * plan->old->real_size : 0;
+}
+
+/* All items go at once, unless they would take much memory: then column after column. */
+static void find_room(struct travel *travel)
+{
+    static const size_t MUCH = (size_t)4 << 20; /* of messages, per process */
+    size_t whole = 0, most = 0;
+    for (int c = 0; c <= travel->plan->old->columns; c++) {
+        const size_t bytes = bytes_of(travel->plan, c);
+        whole += bytes;
+        most = bytes > most ? bytes : most;
+    }
+    travel->room = travel->all_count / (size_t)travel->processes * whole > MUCH ? most : whole;
 }
 
 static void count_travellers(struct travel *travel)
@@ -159,6 +172,7 @@ static void count_travellers(struct travel *travel)
     for (int32_t r = 0; r < travel->processes; r++)
         for (int32_t p = plan->first_part[travel->first[r]]; p < plan->first_part[travel->first[r + 1]]; p++) {
             const struct part *part = &plan->parts[p];
+            travel->all_count += part->process != r ? (size_t)part->count : 0;
             if (r == travel->own && part->process != r)
                 travel->in[part->process] += (size_t)part->count, travel->in_count += (size_t)part->count;
             if (r != travel->own && part->process == travel->own)
@@ -197,7 +211,7 @@ static mpm_status begin(struct travel *travel, const mpm_grid *grid)
 {
     struct plan *plan = travel->plan;
     const mpm_allocator *allocator = plan->request->allocator;
-    const size_t processes = (size_t)travel->processes, locals = plan->end_group, bytes = bytes_of(plan);
+    const size_t processes = (size_t)travel->processes, locals = plan->end_group;
     travel->first = mpm_memory_new(allocator, processes + 1, sizeof *travel->first);
     travel->out = mpm_memory_new(allocator, processes, sizeof *travel->out);
     travel->in = mpm_memory_new(allocator, processes, sizeof *travel->in);
@@ -207,10 +221,11 @@ static mpm_status begin(struct travel *travel, const mpm_grid *grid)
     for (int32_t r = 0; r <= travel->processes; r++)
         travel->first[r] = mpm_partition_first_group(grid, travel->processes, r);
     count_travellers(travel);
+    find_room(travel);
     const size_t groups = travel->first[travel->own + 1] - travel->first[travel->own];
     travel->slots = mpm_memory_new_unset(allocator, travel->out_count + 1, sizeof *travel->slots);
-    travel->going = mpm_memory_new_unset(allocator, travel->out_count + 1, bytes);
-    travel->coming = mpm_memory_new_unset(allocator, travel->in_count + 1, bytes);
+    travel->going = mpm_memory_new_unset(allocator, travel->out_count + 1, travel->room);
+    travel->coming = mpm_memory_new_unset(allocator, travel->in_count + 1, travel->room);
     travel->feeds = mpm_memory_new_unset(allocator, (size_t)plan->first_feed[locals] + plan->part_count + 1,
                                          sizeof *travel->feeds);
     travel->first_feed = mpm_memory_new(allocator, groups + 1, sizeof *travel->first_feed);
@@ -264,42 +279,66 @@ static char *copy(char *array, char *message, const int32_t *slots, size_t first
     return message;
 }
 
-/* Copies all of `count` particles to a message, or back; returns its end. */
-static char *pack(const struct travel *travel, char *message, const int32_t *slots, size_t first, size_t count)
+/* Items `c` to `end` - 1 of particles, and the bytes of these of one. */
+struct items {
+    int c, end;
+    size_t bytes;
+};
+
+/* Copies items of `count` particles to a message, or back; returns its end. */
+static char *pack(const struct travel *travel, const struct items *items, char *message, const int32_t *slots,
+                  size_t first, size_t count)
 {
     const struct plan *plan = travel->plan;
     const mpm_particles *particles = travel->particles;
     const size_t lanes = (size_t)particles->lanes;
-    for (int c = 0; c < particles->columns; c++)
+    for (int c = items->c; c < items->end && c < particles->columns; c++)
         if (mpm_binning_moves(plan, c))
             message = copy(particles->column[c], message, slots, first, count, (size_t)particles->width[c],
                            particles->real_size, lanes);
+    if (items->end <= particles->columns)
+        return message;
     message = copy((char *)particles->row, message, slots, first, count, 1, sizeof *particles->row, lanes);
     message = copy((char *)plan->cell, message, slots, first, count, 1, 1, lanes);
     return copy((char *)plan->shift, message, slots, first, count, 1, 1, lanes);
 }
 
-static void exchange(struct travel *travel)
+static void exchange_items(struct travel *travel, const struct items *items)
 {
     const struct plan *plan = travel->plan;
-    const size_t bytes = bytes_of(plan);
+    const size_t bytes = items->bytes;
     const int32_t *slots = travel->slots;
     char *going = travel->going, *coming = travel->coming;
     size_t used = 0, first = plan->slots;
-    list_slots(travel);
     for (int32_t r = 0; r < travel->processes; r++) {
         const size_t out = travel->out[r], in = travel->in[r];
         if (out || in)
             travel->messages[used++] = (mpm_message){r, going, coming, out * bytes, in * bytes};
-        going = out ? pack(travel, going, slots, 0, out) : going;
+        going = out ? pack(travel, items, going, slots, 0, out) : going;
         slots += out;
         coming += in * bytes;
     }
     mpm_team_exchange(plan->team, travel->messages, used);
     coming = travel->coming;
     for (int32_t r = 0; r < travel->processes; r++) {
-        coming = travel->in[r] ? pack(travel, coming, NULL, first, travel->in[r]) : coming;
+        coming = travel->in[r] ? pack(travel, items, coming, NULL, first, travel->in[r]) : coming;
         first += travel->in[r];
+    }
+}
+
+static void exchange(struct travel *travel)
+{
+    const struct plan *plan = travel->plan;
+    list_slots(travel);
+    for (struct items items = {0}; items.c <= plan->old->columns; items.c = items.end) {
+        items.bytes = 0;
+        for (items.end = items.c; items.end <= plan->old->columns; items.end++) {
+            const size_t bytes = bytes_of(plan, items.end);
+            if (items.bytes + bytes > travel->room)
+                break;
+            items.bytes += bytes;
+        }
+        exchange_items(travel, &items);
     }
 }
 

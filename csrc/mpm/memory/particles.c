@@ -66,50 +66,64 @@ mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity)
     return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
-/* Replaces an array by a larger one with `used` of its bytes and zeros. On error it is as before. */
-static int enlarge(mpm_device *device, void **array, size_t used, size_t count, size_t size)
+/* Replaces an array by one of another size with `used` of its bytes and zeros. On error it is as before. */
+static int resize(mpm_device *device, void **array, size_t used, size_t count, size_t size)
 {
-    void *larger = mpm_device_new_unset(device, count, size);
-    if (!larger)
+    void *fresh = mpm_device_new_unset(device, count, size);
+    if (!fresh)
         return -1;
-    char *to = mpm_device_map(device, larger, MPM_WRITE);
+    char *to = mpm_device_map(device, fresh, MPM_WRITE);
     if (used) {
         memcpy(to, mpm_device_map(device, *array, MPM_READ), used);
         mpm_device_unmap(device, *array);
     }
     memset(to + used, 0, count * size - used);
-    mpm_device_unmap(device, larger);
+    mpm_device_unmap(device, fresh);
     mpm_device_free(device, *array);
-    *array = larger;
+    *array = fresh;
     return 0;
 }
 
-mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra)
+/* Gives all arrays room for `wanted` tiles: one after the other, so that two copies of all particles are never there. An
+ * array that is larger than the capacity does no harm if another one cannot be replaced. */
+static int resize_all(mpm_particles *particles, size_t wanted)
 {
     mpm_device *device = particles->device;
-    const size_t tiles = (size_t)particles->tiles, wanted = tiles + extra;
-    const size_t rows = (size_t)particles->lanes * sizeof *particles->row;
-    if (wanted <= particles->capacity)
-        return MPM_OK;
-    /* One array after the other, so that two copies of all particles are never there. An array that is larger than the
-     * capacity does no harm if another one cannot grow. */
+    const size_t tiles = (size_t)particles->tiles, rows = (size_t)particles->lanes * sizeof *particles->row;
     int failed = 0;
     for (int c = 0; !failed && c < particles->columns; c++) {
         const size_t tile = tile_bytes(particles, particles->width[c]);
-        failed = enlarge(device, &particles->column[c], tiles * tile, wanted, tile);
+        failed = resize(device, &particles->column[c], tiles * tile, wanted, tile);
     }
     /* The spare vector may hold the positions of a deferred gather (mpm/synchronize.c). */
     const size_t vector = tile_bytes(particles, particles->dim);
     void *row = particles->row, *spare_row = particles->spare_row;
-    failed = failed || enlarge(device, &particles->spare_vector, tiles * vector, wanted, vector) ||
-             enlarge(device, &particles->spare_scalar, 0, wanted, tile_bytes(particles, 1)) ||
-             enlarge(device, &spare_row, 0, wanted, rows) || enlarge(device, &row, tiles * rows, wanted, rows);
+    failed = failed || resize(device, &particles->spare_vector, tiles * vector, wanted, vector) ||
+             resize(device, &particles->spare_scalar, 0, wanted, tile_bytes(particles, 1)) ||
+             resize(device, &spare_row, 0, wanted, rows) || resize(device, &row, tiles * rows, wanted, rows);
     particles->row = row;
     particles->spare_row = spare_row;
-    if (failed)
+    return failed;
+}
+
+mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra)
+{
+    const size_t wanted = (size_t)particles->tiles + extra;
+    if (wanted <= particles->capacity)
+        return MPM_OK;
+    if (resize_all(particles, wanted))
         return MPM_OUT_OF_MEMORY;
     particles->capacity = wanted;
     return MPM_OK;
+}
+
+void mpm_particles_trim(mpm_particles *particles)
+{
+    const size_t tiles = (size_t)particles->tiles, enough = tiles + tiles / 16;
+    if (particles->capacity <= enough + tiles / 16)
+        return;
+    particles->capacity = enough; /* whatever is replaced */
+    resize_all(particles, enough);
 }
 
 mpm_status mpm_particles_add_columns(mpm_particles *particles, int count, const double *initial)

@@ -34,7 +34,7 @@ typedef struct mpm_group {
     int32_t material;
     int32_t layer;      /* of the blocks of nodes that it touches: bodies of different layers share none */
     int32_t count;      /* particles */
-    int32_t tiles;      /* whole tiles, the last one padded */
+    int32_t tiles;      /* whole tiles, the last one padded; 0 if another process alone has the particles */
     ptrdiff_t first_tile;
     /* The nodes that its particles can touch before the next binning, per axis, counted from node -1 of the block: the
      * part of the arena that is copied in and out. */
@@ -51,8 +51,8 @@ typedef struct mpm_particles {
     int dim, lanes;
     int degree;          /* of the kernel: a stencil has degree + 1 nodes along an axis */
     size_t real_size;    /* 4 or 8 */
-    ptrdiff_t count;     /* particles, which are the rows of users */
-    ptrdiff_t tiles;     /* tiles in use */
+    ptrdiff_t count;     /* particles of all processes, which are the rows of users */
+    ptrdiff_t tiles;     /* tiles in use here */
     size_t capacity;     /* tiles allocated in every array below */
     bool has_F;          /* a law that keeps F is registered; otherwise the columns of F hold J alone */
     int columns;
@@ -109,6 +109,9 @@ mpm_status mpm_particles_allocate(mpm_particles *fresh, size_t capacity);
 /** Makes room for `extra` more tiles at the end, where new particles can wait. On error (MPM_OUT_OF_MEMORY) nothing has
  *  changed. */
 mpm_status mpm_particles_reserve(mpm_particles *particles, size_t extra);
+
+/** Gives back most of the room that no tile is in, if that is much. */
+void mpm_particles_trim(mpm_particles *particles);
 
 /** Pads the last tile of a group with particles of mass 0, at rest in the middle of the block and undeformed. For the
  *  host all columns are mapped; a back end may call it in its own memory. */

@@ -1,0 +1,63 @@
+"""The core of a process that has some of the particles: what concerns all of them, all processes call together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mpm.base import interrupts
+
+if TYPE_CHECKING:
+    from mpm.solver.team import Team
+
+TOGETHER = {
+    "add_particles": "adding particles",
+    "delete_particles": "deleting particles",
+    "field": "a look at",
+    "grid": "a look at the grid",
+    "holder": "the process of a row",
+    "snapshot": "a snapshot",
+    "snapshot_rows": "the rows of a snapshot",
+    "stable_dt": "the bound of the time step",
+    "totals": "the totals",
+}
+"""The methods of a core in which processes exchange particles, or what they find in them, and what to call them."""
+
+
+class DistributedCore:
+    """A core in a team for ever, with the particles of its own tasks alone.
+
+    Its arrays have all particles, as those of one process: the rows of others come when somebody looks. So all
+    processes look at the same time, which they compare first: processes that do something else raise, and wait for
+    nobody.
+
+    Parameters
+    ----------
+    core : mpm._core.Simulation
+        Without particles yet.
+    team : Team
+    """
+
+    __slots__ = ("_core", "_team")
+
+    def __init__(self, core: Any, team: Team) -> None:
+        core.join_team(team, team.processes, team.process, True)
+        object.__setattr__(self, "_core", core)
+        object.__setattr__(self, "_team", team)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._core, name)
+        return self._together(TOGETHER[name], found) if name in TOGETHER else found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._core, name, value)
+
+    def _together(self, what: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            def both() -> Any:
+                self._team.meet(" ".join([what, *(one for one in arguments[:1] if isinstance(one, str))]))
+                return call(*arguments)
+
+            return interrupts.undisturbed(both)
+
+        return called
