@@ -27,6 +27,7 @@ DISTRIBUTED = (
     "recorded",
     "saved",
     "deleted",
+    "escaped",
     "flawed",
     "unsupported",
 )
