@@ -550,10 +550,11 @@ class Simulation(Core):
         """For tests: a team of threads (csrc/ranks/threads.h), one per process."""
     def _join_team(self, team: object, process: int, /) -> None:
         """For tests: lets later runs sweep the tasks of one process, while all others run, too."""
-    def join_team(self, team: object, processes: int, process: int, /) -> None:
+    def join_team(self, team: object, processes: int, process: int, distributed: bool = ..., /) -> None:
         """Later runs sweep the tasks of one process, while all others run, too. They call ``exchange([(process, out,
         in), ...])``, ``reduce(sums, most)`` and ``answer()`` of the team (`mpm.solver.team.Team`) with memory of the
-        core as memoryviews."""
+        core as memoryviews. `distributed`, without particles yet: the process has those of its own tasks alone, and
+        cannot leave; all processes make every call together that concerns particles."""
     def leave_team(self) -> None:
         """Later runs sweep all tasks again."""
     def failing_process(self) -> int:

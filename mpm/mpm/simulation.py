@@ -46,6 +46,7 @@ from mpm.scene.waves import collider_speeds, refuse_other_waves
 from mpm.shapes import Points, Shape
 from mpm.solver import derived
 from mpm.solver.checkup import GridLooks
+from mpm.solver.distributed import refuse_material as refuse_distributed
 from mpm.solver.keeping import Format, T, held
 from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
@@ -53,7 +54,7 @@ from mpm.solver.particles import NOT_KEPT, no_owner, owners
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
-from mpm.solver.team import Team
+from mpm.solver.team import team_of
 
 if TYPE_CHECKING:
     from mpm.solver.state import State
@@ -279,11 +280,10 @@ class Simulation(Populated, Solver, kind="simulation"):
         or the next run raises RuntimeError. See the guide on MPI. Default: this process alone. Not with
         `mpm.materials.Rigid`, `movie` and viewers (NotImplementedError).
     distributed : bool, optional
-        With `comm`: distribute the memory, too. Each process has the particles of its own tasks alone. States keep
-        their bits. Arrays of particles still have all rows, which come from all processes when somebody looks: so all
-        processes look, write, add, delete and save at the same time, or raise RuntimeError, and what they look at is in
-        memory meanwhile. A write counts in the process that has the particle. After a run, arrays are made anew, as
-        after `add`. Not with materials that vary, nor with copies (NotImplementedError). Default False.
+        With `comm`: each process has the particles of its own tasks alone. Bits stay. Arrays of particles still have
+        all rows, which come from all processes when somebody looks: so all processes look, write, add, delete and save
+        together, or raise RuntimeError. A write counts in the process that has the particle. After a run, arrays are
+        made anew. Not with materials that vary, nor with copies (NotImplementedError). Default False.
 
     Raises
     ------
@@ -353,9 +353,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             raise _check.wrong_type("scene", scene, "an mpm.Scene")
         arguments = {**locals(), **common}
         self._numerics = numerics.Numerics.checked(scene, arguments)
-        team = None if comm is None else Team(comm)
-        if _check.flag("distributed", distributed) and team is None:
-            raise ValueError("distributed = True: needs comm=, the MPI processes that have the particles")
+        team = team_of(comm, distributed)
         if not (scene.bodies or scene.emitters):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         numerics.refuse_unused(scene, self._numerics, arguments)
@@ -431,11 +429,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         devices.refuse(self._numerics, "comm")
         if self._team is not None and material._row["rigid"]:
             raise NotImplementedError("comm: mpm.materials.Rigid does not run in several MPI processes yet")
-        if self._distributed and material._varies:
-            raise NotImplementedError(
-                "distributed = True: a material whose parameters vary does not run with distributed memory yet; leave "
-                "out distributed"
-            )
+        if self._distributed:
+            refuse_distributed(material)
 
     # ---- bodies ------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mpm.base import interrupts
+from mpm.materials.laws import Material
 
 if TYPE_CHECKING:
     from mpm.solver.team import Team
@@ -22,6 +23,15 @@ TOGETHER = {
     "totals": "the totals",
 }
 """The methods of a core in which processes exchange particles, or what they find in them, and what to call them."""
+
+
+def refuse_material(material: Material) -> None:
+    """Raise for a material that has to be written by row, which no process has."""
+    if material._varies:
+        raise NotImplementedError(
+            "distributed = True: a material whose parameters vary does not run with distributed memory yet; leave out "
+            "distributed"
+        )
 
 
 class DistributedCore:

@@ -268,6 +268,13 @@ class Team:
         return max(1, len(frozenset().union(*allowed)) // len(allowed))
 
 
+def team_of(comm: Any, distributed: object) -> Team | None:
+    """The team of the arguments of a simulation."""
+    if _check.flag("distributed", distributed) and comm is None:
+        raise ValueError("distributed = True: needs comm=, the MPI processes that have the particles")
+    return None if comm is None else Team(comm)
+
+
 def _nothing() -> None:
     pass
 
