@@ -149,11 +149,13 @@ def mean_force(impulse: Array, time: Array, until: float, windows: int) -> Array
 def notched(dx: float, shift: float, args: argparse.Namespace) -> tuple[float, float]:
     """A plate of 1 m × 1.6 m with two edge notches of 0.15 m, pulled: its strength over that of linear elastic fracture
     mechanics, K = σ √(πa) Y (Tada, Paris & Irwin, The Stress Analysis of Cracks Handbook (1973)), and what it
-    dissipates over G_f times its ligament. E G_f/f_t² = 0.1 m."""
+    dissipates over G_f times its ligament. E G_f/f_t² = 0.1 m. Nodes join what is less than two cells apart: the
+    particles along the notches are broken from the start, or else they would bear, break and dissipate, too."""
     width, height, depth, nu, strength = 1.0, 1.6, 0.15, 0.2, 2.5e3
     energy = 0.1 * strength**2 / E
     rest = lattice((width, height), dx / 2)
-    slit = (abs(rest[:, 1] - height / 2) < 0.5 * dx) & (abs(rest[:, 0] - width / 2) > width / 2 - depth)
+    away, notch = abs(rest[:, 1] - height / 2) / dx, abs(rest[:, 0] - width / 2) > width / 2 - depth
+    slit = (away < 0.5) & notch
     low = (6 + shift) * dx
     at = rest[~slit] + low
     q = 2 * depth / width
@@ -177,22 +179,23 @@ def notched(dx: float, shift: float, args: argparse.Namespace) -> tuple[float, f
     for sign, name in ((-1, "bottom"), (1, "top")):
         scene.hold(body, end(sign), velocity=(None, sign * speed), name=name)
     sim = mpm.Simulation(scene, dx=dx, dtype=args.dtype, dissipation=True, damping=SOUND / height)
+    sim.particles.damage[:] = ((away < 1) & notch)[~slit]
     sim.run(until)
     pull = mean_force(sim.history["impulse:top"][:, 1], sim.history["time"], until, 80) / width
     return pull.max() / critical, sim.totals().plastic_dissipation / (energy * (width - 2 * depth))
 
 
 def notches(args: argparse.Namespace) -> Iterator[Row]:
-    """Strength and energy of the notched plate, in two places on the grid."""
+    """Strength and energy of the notched plate, in three places on the grid."""
     peaks = []
     for cells in (20, 40, 60):
         if args.dim == 3 or (args.quick and cells > 20):
             continue
-        for shift in (0.0, 0.25):
+        for shift in (0.0, 0.25, 0.5):
             peak, dissipated = notched(1 / cells, shift, args)
-            where = f"notches, h 1/{cells}" + (", shifted by h/4" if shift else "")
-            yield f"{where}: peak over LEFM", peak, 0.7, 1.35 if cells == 20 else 1.3
-            yield f"{where}: energy over G_f b", dissipated, 0.85, 1.35
+            where = f"notches, h 1/{cells}" + {0: "", 0.25: ", shifted by h/4", 0.5: ", shifted by h/2"}[shift]
+            yield f"{where}: peak over LEFM", peak, 0.7, 1.3
+            yield f"{where}: energy over G_f b", dissipated, 0.85, 1.05
             peaks += [] if shift else [peak]
     if len(peaks) > 1:
         yield "notches: the least by which the peak falls from grid to grid", -np.diff(peaks).max(), 0.0, 0.2
@@ -408,7 +411,7 @@ def faces(args: argparse.Namespace) -> Iterator[Row]:
 
 
 def report(name: str, found: Parted) -> Iterator[Row]:
-    yield f"bar, {name}: energy over G_f A", found.dissipated, 0.7, 1.35
+    yield f"bar, {name}: energy over G_f A", found.dissipated, 0.9, 1.1
     yield f"bar, {name}: peak over f_t", found.peak, 0.9, 1.02
     yield f"bar, {name}: stress at the end over f_t", found.last, -0.06, 0.06
     yield f"bar, {name}: lost by the transfer over G_f A", found.open, -0.01, 0.5
