@@ -193,7 +193,9 @@ def notches(args: argparse.Namespace) -> Iterator[Row]:
             continue
         for shift in (0.0, 0.25, 0.5):
             peak, dissipated = notched(1 / cells, shift, args)
-            where = f"notches, h 1/{cells}" + {0: "", 0.25: ", shifted by h/4", 0.5: ", shifted by h/2"}[shift]
+            where = (
+                f"notches, h 1/{cells}" + {0: "", 0.25: ", shifted by h/4", 0.5: ", shifted by h/2"}[shift]
+            )
             yield f"{where}: peak over LEFM", peak, 0.7, 1.3
             yield f"{where}: energy over G_f b", dissipated, 0.85, 1.05
             peaks += [] if shift else [peak]
