@@ -132,6 +132,8 @@ static void give(struct gpu *gpu)
     for (int c = 0; c <= ROWS && gpu->resident; c++) {
         if (gpu->written[c])
             copy_column(gpu, c, true);
+        if (gpu->written[c])
+            mpm_gpu_laws_note(&gpu->laws, gpu->engine.dim, gpu->simulation->materials, c);
         gpu->written[c] = false;
     }
 }
@@ -342,6 +344,19 @@ static mpm_status take_materials(struct gpu *gpu)
                                                     simulation->material_count);
 }
 
+/* Brings parameters to the device that it does not have. Those that vary are in columns. */
+static mpm_status give_parameters(struct gpu *gpu)
+{
+    const mpm_material *materials = gpu->simulation->materials;
+    for (size_t m = 0; m < gpu->laws.materials; m++)
+        if (mpm_gpu_laws_lacks(&gpu->laws, &gpu->engine, materials, m)) {
+            look_at(gpu, ROWS);
+            for (int k = 0; k < gpu->engine.material[m].components; k++)
+                look_at(gpu, materials[m].column[k]);
+        }
+    return mpm_gpu_laws_give(&gpu->laws, &gpu->engine, materials, &gpu->simulation->particles);
+}
+
 /* Everything that launches need, with all that may fail. */
 static mpm_status prepare(struct gpu *gpu)
 {
@@ -354,7 +369,7 @@ static mpm_status prepare(struct gpu *gpu)
     if (status)
         return status;
     give(gpu);
-    return mpm_gpu_laws_give(&gpu->laws, engine, gpu->simulation->materials);
+    return give_parameters(gpu);
 }
 
 static mpm_status ready(mpm_backend *backend)

@@ -45,6 +45,7 @@ class Image:
             "LAW_KEEPS_J": int(row["strain"] == "J"),
             "LAW_HISTORY": sum(reals[one["rank"]] for one in row["history"]),
             "LAW_MAPS": int(row["return_map"]),
+            "LAW_VARIES": int(bool(self.material._varying)),
         }
 
 
@@ -100,7 +101,7 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
 
 def provide(core: _core.Simulation, chosen: Any, material: Material) -> None:
     """Let a core on a device have the kernels for a material, if it has not got them yet."""
-    image = material._row["name"], bool(material._varies)
+    image = material._row["name"], bool(material._varying)
     if chosen.device == HOST or core.has_image(*image):
         return
     begun = DRIVERS[chosen.device.partition(":")[0]]
@@ -152,8 +153,6 @@ def refuse_material(chosen: Any, material: Material) -> None:
     name = type(material).__name__
     if material._row["rigid"] or isinstance(material, UserLaw):
         raise _refuse(chosen.device, f"material: {name}", "choose a law of the package that deforms")
-    if material._varies:
-        raise _refuse(chosen.device, f"{', '.join(material._varies)} of {name}, which vary", "give numbers")
 
 
 def refuse(chosen: Any, what: str, wanted: bool = True) -> None:

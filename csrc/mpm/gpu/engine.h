@@ -33,9 +33,9 @@ typedef struct mpm_gpu_tables {
 /** A material on the device. */
 typedef struct mpm_gpu_material {
     mpm_gpu_driver *driver;       /* that has the image of its law */
-    mpm_gpu_array law;            /* its prepared parameters */
+    mpm_gpu_array law;            /* its prepared parameters; where they vary, [row of the user] */
     double J_low, J_high;
-    int components;               /* of its history */
+    int components;               /* of its history, with its parameters that vary behind */
     int history[MPM_LAW_HISTORY]; /* which of the device's each of these is */
 } mpm_gpu_material;
 

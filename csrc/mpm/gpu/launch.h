@@ -90,7 +90,7 @@ struct gpu_sweep {
     const int *room_of;               /* per key, of the nodes that G2P reads; -1: a block has none */
     const struct gpu_vec4 *velocity;  /* [room][GPU_CELLS] */
     struct gpu_vec4 *tiles;           /* [place][GPU_TILE]: what P2G gives to nodes */
-    const void *law;                  /* its prepared parameters */
+    const void *law;                  /* its prepared parameters; where they vary, those of each row of the user */
     struct gpu_report *reports;       /* per place, of G2P */
     long long cells[3];               /* of the domain */
     double dx, lower[3], allowed;     /* [m], and how far particles may be beyond a face [cells] */

@@ -5,6 +5,7 @@
  *
  *     MPM_REAL, MPM_DIM, MPM_ISA=cuda, MPM_ISA_CUDA
  *     LAW, LAW_KEEPS_J, LAW_HISTORY, LAW_MAPS    its name, and from its row: J alone?, reals of history, return map?
+ *     LAW_VARIES                                 do its parameters vary? 0 is the default
  *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
  *     GPU_COLLIDES                               do colliders hold particles? 1 or 0
  *     GPU_TRANSFER                               MPM_APIC, which is the default, MPM_PIC, MPM_FLIP or MPM_AFLIP
@@ -21,6 +22,9 @@
 #define TEXT(a) TEXT2(a)
 #include TEXT(materials/LAW.h)
 
+#ifndef LAW_VARIES
+#define LAW_VARIES 0
+#endif
 #ifndef GPU_TRANSFER
 #define GPU_TRANSFER MPM_APIC
 #endif
@@ -70,6 +74,12 @@ INLINE void store_matrix(real *column, int p, size_t n, const matrix *from)
 {
     UNROLL for (int i = 0; i < DIM * DIM; i++)
         column[i * n + p] = from->m[i / DIM][i % DIM];
+}
+
+/* The prepared parameters of a particle: those of all, or its own. */
+INLINE const struct LAW *law_of(const struct gpu_sweep *sweep, int p)
+{
+    return (const struct LAW *)sweep->law + (LAW_VARIES ? sweep->particles.row[p] : 0);
 }
 
 /* The place whose particles the CTA takes. */
@@ -309,7 +319,7 @@ INLINE mpm_collider_book *open_books(const struct gpu_sweep *sweep, const int bl
 /* ---- advance ----------------------------------------------------------------------------------------------------- */
 
 /* Strain, history, position. Returns whether the law has limited the history. */
-INLINE bool advance(const struct gpu_sweep *sweep, struct particle *it)
+INLINE bool advance(const struct gpu_sweep *sweep, [[maybe_unused]] const struct LAW *law, struct particle *it)
 {
     bool clipped = false;
     if (LAW_KEEPS_J)
@@ -319,7 +329,7 @@ INLINE bool advance(const struct gpu_sweep *sweep, struct particle *it)
     UNROLL for (int a = 0; a < DIM; a++)
         it->x[a] = wide_fma(sweep->dt_cells, IS_FLIP ? it->moves[a] : it->v[a], it->x[a]);
 #if LAW_MAPS
-    clipped = MPM_GLUE(LAW, _return_map)((const struct LAW *)sweep->law, &it->state, sweep->dt, it->C);
+    clipped = MPM_GLUE(LAW, _return_map)(law, &it->state, sweep->dt, it->C);
 #endif
     return clipped;
 }
@@ -486,7 +496,7 @@ NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory 
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
             const struct law_evaluation evaluation =
-                MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+                MPM_GLUE(LAW, _evaluate)(law_of(sweep, p), it.state, it.C);
             give(sweep, &it, &evaluation.tau, &gift, false, true);
         }
         chunk_add(&s->chunk, &gift, valid);
@@ -530,12 +540,12 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
 #endif
         if (valid) {
             if (gathers) {
-                clipped = advance(sweep, &it);
+                clipped = advance(sweep, law_of(sweep, p), &it);
                 particle_store(&it, sweep, p, !scatters || IS_FLIP);
             }
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
-            evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+            evaluation = MPM_GLUE(LAW, _evaluate)(law_of(sweep, p), it.state, it.C);
             if (scatters)
                 give(sweep, &it, &evaluation.tau, &gift, true, !IS_FLIP);
         }
@@ -601,7 +611,7 @@ INLINE void measure_block(const struct gpu_sweep *sweep)
             particle_load(&it, sweep, &sweep->particles, p, true);
             if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
-            evaluation = MPM_GLUE(LAW, _evaluate)((const struct LAW *)sweep->law, it.state, it.C);
+            evaluation = MPM_GLUE(LAW, _evaluate)(law_of(sweep, p), it.state, it.C);
         }
         measure(sweep, s, &it, &evaluation, valid, false);
     }
