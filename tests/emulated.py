@@ -150,19 +150,20 @@ class Setup(ctypes.Structure):
         ("flip_ratio", ctypes.c_double),
         ("contact", ctypes.c_int * 6),
         ("advect_particle", ctypes.c_int),
+        ("on_leave", ctypes.c_int * 6),
     ]
 
 
 SUMS = {
     "mass": 0, "momentum": slice(1, 4), "mass_moment": slice(4, 7), "angular_momentum": slice(7, 10), "kinetic": 10,
-    "elastic": 11, "outside": 12, "out_of_range": 13, "clipped": 14,
+    "elastic": 11, "outside": 12, "out_of_range": 13, "clipped": 14, "clamped": 15, "frozen": 16,
 }  # fmt: skip
 
 
 class Report(ctypes.Structure):
     """`gpu_report` of csrc/mpm/gpu/launch.h."""
 
-    _fields_ = [("sum", ctypes.c_double * 15), ("most", ctypes.c_double * 9)]
+    _fields_ = [("sum", ctypes.c_double * 17), ("most", ctypes.c_double * 9)]
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """``device="emulated"``: the back end of a GPU, whose kernels run on the processor (tests/gpu/driver.cpp).
 
 The device is chosen as ``"emulated:order=reversed,room=1e6,calls=100"``: the order of threads, its bytes, and after how
-many calls of its driver it fails. Libraries are kept in build/emulated, one per law, precision and dimension.
+many calls of its driver it fails. Libraries are kept in build/emulated, one per image.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _sources() -> str:
     digest = hashlib.sha256()
     for folder in (*FOLDERS, "mpm/include"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".h", ".cu", ".cpp"):
+            if path.suffix in (".c", ".h", ".cu", ".cpp"):
                 digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -51,7 +51,8 @@ def _library(image: devices.Image) -> ctypes.CDLL:
         *(f"-D{name}={value}" for name, value in macros.items()),
     ]
     key = hashlib.sha256(repr((_sources(), CXX, flags)).encode()).hexdigest()[:16]
-    target = KEPT / f"{macros['LAW']}_{macros['MPM_REAL']}{image.dim}_{key}.so"
+    touched = "_colliders" * image.collides + "_forces" * image.pushes
+    target = KEPT / f"{macros['LAW']}_{macros['MPM_REAL']}{image.dim}_{image.transfer}{touched}_{key}.so"
     if not target.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         made = Path(f"{target}.{os.getpid()}")

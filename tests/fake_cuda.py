@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 CC = shutil.which("cc") or shutil.which("gcc")
-NUMBERS = b"numbers 8 3 24 64 50000"  # an image: float64, 3-D, 24 bytes of a law, 64 threads, 50 kB of shared memory
+NUMBERS = b"numbers 8 3 24 64 50000 0 2 0"  # an image: float64, 3-D, 24 bytes of a law, 64 threads, 50 kB, walls, APIC
 
 
 class Left(NamedTuple):
@@ -56,7 +56,17 @@ class Image(ctypes.Structure):
     """`mpm_gpu_image` of csrc/mpm/gpu/driver.h."""
 
     _fields_ = [
-        (name, ctypes.c_uint) for name in ("real_size", "dim", "law_bytes", "sweep_threads", "sweep_bytes")
+        (name, ctypes.c_uint)
+        for name in (
+            "real_size",
+            "dim",
+            "law_bytes",
+            "sweep_threads",
+            "sweep_bytes",
+            "collides",
+            "transfer",
+            "pushes",
+        )
     ]
 
 

@@ -272,7 +272,10 @@ def compiler(library, tmp_path, monkeypatch):
 
     def compile_one(macros, architecture):
         asked.append((macros["GPU_SWEEP_THREADS"], architecture))
-        return b"numbers 8 3 24 %d %d" % (macros["GPU_SWEEP_THREADS"], 500 * macros["GPU_SWEEP_THREADS"])
+        return b"numbers 8 3 24 %d %d 0 2 0" % (
+            macros["GPU_SWEEP_THREADS"],
+            500 * macros["GPU_SWEEP_THREADS"],
+        )
 
     monkeypatch.setattr(cuda, "compiled", compile_one)
     monkeypatch.setenv("MPM_CACHE", str(tmp_path / "kept"))

@@ -18,7 +18,7 @@ import mpm
 from emulated import CXX, ORDERS, State
 from mpm.io import checkpoint
 from scenes import DEFORMABLE, MATERIALS, jittered, swirl
-from test_gpu import AMPLIFIES, BOUND, DT, H, fall
+from test_gpu import AMPLIFIES, BOUND, DT, H, fall, obstacles
 
 pytestmark = [pytest.mark.source, pytest.mark.skipif(CXX is None, reason="no C++ compiler")]
 
@@ -194,6 +194,202 @@ def test_a_material_that_comes_later():
     for name in ("x", "v", "F", "mark", "Jp"):
         assert np.allclose(one.particles[name], other.particles[name], 0, 1e-13, equal_nan=True), name
     assert one.totals().elastic == pytest.approx(other.totals().elastic, rel=1e-12)
+
+
+FOLDED = {"x": "periodic", "y-": "mirror"}
+SCHEMES = [  # transfer, options, dimension, precision, walls, are there colliders?
+    ("apic", {}, 2, "float32", {"x": "separate", "y-": "mirror"}, True),
+    ("aflip", {"flip_ratio": 0.9, "advect": "particle"}, 2, "float64", FOLDED, False),
+    ("flip", {"flip_ratio": 0.95}, 2, "float64", FOLDED, True),
+    ("apic", {"particle_collisions": "surface"}, 3, "float64", FOLDED, True),
+    ("apic", {"particle_collisions": "off"}, 2, "float32", {}, True),
+    ("pic", {}, 3, "float32", FOLDED, False),
+    ("aflip", {"advect": "particle"}, 3, "float64", {}, True),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")  # the obstacles are thin, and press the body
+@pytest.mark.parametrize(
+    ("transfer", "options", "dim", "dtype", "walls", "collides"),
+    [
+        pytest.param(*case, marks=[] if k < 2 else pytest.mark.slow, id=f"{k}-{case[0]}")
+        for k, case in enumerate(SCHEMES)
+    ],
+)
+def test_transfers_and_colliders_agree_with_the_processor(
+    transfer: str, options: dict, dim: int, dtype: str, walls: dict, collides: bool
+):
+    scene = {"walls": walls, "friction": 0, "obstacles": obstacles if collides else None}
+    one, other, exact = (
+        body("neo_hookean", dim, kind, device, transfer=transfer, scene=dict(scene), **options)
+        for kind, device in ((dtype, "emulated"), (dtype, "emulated:order=shuffled"), ("float64", "cpu"))
+    )
+    steps = 30 if dim == 2 else 8
+    one.step(steps)
+    for _ in range(steps // 2):
+        other.step(2)
+        other.particles.v.sum(), other.totals()
+    exact.step(steps)
+    assert differing(one, other) == []
+    material = MATERIALS["neo_hookean"]
+    difference = State.of(one, material).difference(State.of(exact, material))
+    assert all(difference[name] <= BOUND[dtype] for name in ("x", "v", "F")), difference
+    mass, touched = exact.totals().mass, 0
+    for name, values in exact.history.items():
+        expected, given = np.nan_to_num(values), np.nan_to_num(one.history[name], nan=0)
+        touched += name.startswith("impulse:") and np.abs(expected).max() > 1e-4 * mass
+        assert np.abs(given - expected).max() <= 100 * BOUND[dtype] * max(mass, np.abs(expected).max()), name
+    assert touched == (4 if collides else 0)
+    for placed in exact.scene.colliders:
+        assert one.force(placed.name) == pytest.approx(
+            exact.force(placed.name), abs=1e3 * BOUND[dtype] * mass / DT
+        )
+
+
+def changed(device: str) -> mpm.Simulation:
+    """A collider takes the place of another one, and one more comes, between runs and in a file."""
+    sim = body("neo_hookean", 2, "float32", device, dt="auto", scene={"obstacles": floor, "friction": 0})
+    sim.step(8)
+    sim.set("floor.friction", 0.0)
+    sim.step(8)
+    ball = mpm.shapes.Ball((0.0, 0.0), 0.08)
+    sim.add_collider(ball, contact="separate", motion=mpm.motion.Linear((0, -1.0)), name="ball")
+    sim.step(4)
+    sim = checkpoint.loads(checkpoint.dumps(sim), device=device)
+    sim.step(20)
+    return sim
+
+
+def floor(dim: int, scene: mpm.Scene) -> None:
+    top = mpm.shapes.HalfSpace([0.0] * (dim - 1) + [-0.4], [0.1] + [0.0] * (dim - 2) + [1.0])
+    scene.add_collider(top, contact="separate", friction=0.6, name="floor")
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_colliders_change_between_runs():
+    one, other = changed("emulated"), changed("cpu")
+    assert one.time == pytest.approx(other.time, rel=1e-6)
+    assert np.abs(one.particles.v - other.particles.v).max() < 2e-5  # single precision
+    for name in ("floor", "ball"):
+        assert np.abs(other.history[f"impulse:{name}"]).max() > 1e-4
+        gap = one.history[f"impulse:{name}"] - other.history[f"impulse:{name}"]
+        assert np.abs(gap).max() < 1e-3 * np.abs(other.history[f"impulse:{name}"]).max()
+
+
+def test_a_collider_that_is_too_fast_is_told_of():
+    def run(device: str) -> str:
+        sim = body("neo_hookean", 2, "float32", device, scene={"obstacles": fast})
+        with pytest.raises(mpm.InstabilityError, match="'fast'") as error:
+            sim.step(10)
+        return f"{sim.steps} {error.value}"
+
+    assert run("emulated") == run("cpu")
+
+
+def fast(dim: int, scene: mpm.Scene) -> None:
+    motion = mpm.motion.Linear([0.0] * (dim - 1) + [1e3])  # away from the body
+    scene.add_collider(
+        mpm.shapes.Ball([-0.3, 0.05][:dim], 0.1), contact="separate", motion=motion, name="fast"
+    )
+
+
+def whirl(x: np.ndarray, t: float) -> np.ndarray:
+    """A body force of place and time [m/s²]."""
+    return 20 * np.cos(30 * t) * (x[:, ::-1] * [1, -1] if x.shape[1] == 2 else np.roll(x, 1, axis=1))
+
+
+PUSHED = [("apic", 2, "float32", "auto"), ("flip", 3, "float64", DT)]
+
+
+@pytest.mark.parametrize(
+    ("transfer", "dim", "dtype", "dt"), [PUSHED[0], pytest.param(*PUSHED[1], marks=pytest.mark.slow)]
+)
+def test_a_body_force_is_that_of_the_processor(transfer: str, dim: int, dtype: str, dt: Any):
+    scene = {"body_force": whirl, "walls": {"x": "periodic", "y-": "mirror"}, "friction": 0}
+    one, other, exact = (
+        body("neo_hookean", dim, dtype, device, scene=scene, transfer=transfer, dt=dt)
+        for device in ("emulated", "emulated:order=shuffled", "cpu")
+    )
+    true = body("neo_hookean", dim, "float64", "cpu", scene=scene, transfer=transfer, dt=dt)
+    for sim in (one, exact, true):
+        sim.step(24)
+    for _ in range(12):
+        other.step(2)
+    assert differing(one, other) == []
+    without = body(
+        "neo_hookean", dim, dtype, "cpu", scene=scene | {"body_force": None}, transfer=transfer, dt=dt
+    )
+    without.step(24)
+    assert np.abs(without.particles.v - exact.particles.v).max() > 0.1
+    for name in ("x", "v", "F"):
+        gap = np.abs(one.particles[name] - true.particles[name]).max()
+        own = np.abs(exact.particles[name] - true.particles[name]).max()
+        assert gap <= max(20 * BOUND[dtype], 2 * own), name
+    for name in ("momentum", "body_impulse", "wall_impulse"):
+        gap = np.abs(one.history[name] - true.history[name]).max()
+        own = np.abs(exact.history[name] - true.history[name]).max()
+        assert gap <= max(100 * BOUND[dtype] * true.totals().mass, 2 * own), name
+
+
+def flight(device: str, on_leave: object, ways: list, **scheme: Any) -> mpm.Simulation:
+    """Pairs of particles that the grid takes to be at rest: one of each passes a face within the step."""
+    scene = mpm.Scene((0, 0), (1, 1))
+    for x, y, *v in ways:
+        w = np.array(v)
+        points = mpm.shapes.Points([(x, y)] * 2, volume=1e-4)
+        scene.add(points, MATERIALS["neo_hookean"], velocity=lambda x, w=w: [w, -w])
+    numerics = {"transfer": "aflip", "flip_ratio": 1, "advect": "particle", "dt": 0.01}
+    return mpm.Simulation(scene, dx=H, on_leave=on_leave, device=device, **numerics)
+
+
+def test_particles_that_leave_meet_the_fate_of_their_face():
+    rule, ways = {"x-": "clamp", "x+": "delete"}, [(0.01, 0.5, -5, 0), (0.99, 0.5, 5, 0)]
+    one, other = (flight(device, rule, ways) for device in ("emulated", "cpu"))
+    for sim in (one, other):
+        sim.step()
+        assert len(sim.particles) == 3 and sim.particles.x[0, 0] == 0
+        sim.step(2)
+    assert one.health == other.health and one.health["clamped"] == one.health["deleted"] == 1
+    assert np.array_equal(one.particles.id, other.particles.id)
+    assert np.abs(one.particles.x - other.particles.x).max() < 1e-14
+    assert np.allclose(one.history["mass"], other.history["mass"], rtol=1e-14)
+    lost = [flight(device, rule, [*ways, (0.5, 0.99, 0, 5)]) for device in ("emulated", "cpu")]
+    said = []
+    for sim in lost:  # y+ has no rule
+        with pytest.raises(mpm.EscapeError) as error:
+            sim.step(3)
+        said.append(str(error.value))
+        assert sim.particles.x[0, 0] == 0 and sim.particles.mass[2] == 0  # the others have met their fates
+    assert said[0] == said[1] and np.array_equal(lost[0].particles.mass, lost[1].particles.mass)
+
+
+def pushed(dim: int, scene: mpm.Scene) -> None:
+    """Plates that push the body through two faces."""
+    motion = mpm.motion.Linear((-3.0, 0.0))
+    scene.add_collider(
+        mpm.shapes.Box((-0.2, -0.5), (0.1, 0.5)), contact="separate", motion=motion, name="plate"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_what_leaves_depends_on_no_split_and_no_order():
+    """Deferred stores: particles without mass rest, and no collider pushes them."""
+
+    def run(device: str, steps: int) -> mpm.Simulation:
+        scene = {"obstacles": pushed, "walls": {"x": "slip", "y": "slip"}, "friction": 0}
+        sim = body(
+            "neo_hookean", 2, "float32", device, scene=scene, on_leave={"x": "delete", "y": "clamp"}, dt=DT
+        )
+        for _ in range(60 // steps):
+            sim.step(steps)
+        return sim
+
+    one, other, exact = run("emulated", 60), run("emulated:order=shuffled", 60), run("cpu", 60)
+    assert differing(one, other) == []
+    assert len(one.particles) == len(exact.particles) < exact.health["deleted"] + len(exact.particles)
+    assert one.health["left_domain"] == exact.health["left_domain"]
+    assert np.allclose(one.history["mass"], exact.history["mass"], rtol=1e-6)
+    assert np.abs(one.particles.x - exact.particles.x).max() < 1e-4
 
 
 @pytest.mark.parametrize(("law", "dim", "dtype"), TWO)
@@ -416,20 +612,23 @@ def test_particles_out_of_the_range_of_their_law_are_named():
     assert run("emulated") == run("cpu")
 
 
+def absorbing(dim: int, scene: mpm.Scene) -> None:
+    scene.add_collider(mpm.shapes.Box([-0.5] * dim, [0.5, -0.4]), contact="absorbing", name="floor")
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"transfer": "flip"}, "transfer = 'flip'"),
+        ({"transfer": "xpic"}, "transfer = 'xpic'"),
         ({"kernel": "cubic"}, "kernel = 'cubic'"),
         ({"integrator": "implicit-euler"}, "integrator = 'implicit-euler'"),
         ({"f_bar": True}, "f_bar = True"),
         ({"dissipation": True}, "dissipation = True"),
         ({"damping": 1.0}, "damping = 1"),
-        ({"on_leave": "delete"}, "on_leave = 'delete'"),
         ({"volume": "grid-density"}, "volume = 'grid-density'"),
         ({"scene": {"walls": "absorbing", "friction": 0}}, "walls['x-']: 'absorbing'"),
+        ({"scene": {"obstacles": absorbing}}, "collider 'floor': 'absorbing'"),
         ({"scene": {"contact": mpm.Contact("separate")}}, "contacts between bodies"),
-        ({"scene": {"body_force": lambda x, t: x}}, "body_force"),
     ],
 )
 def test_what_a_device_does_not_know_is_refused(options: dict[str, Any], named: str):
@@ -443,12 +642,13 @@ def test_other_calls_that_a_device_does_not_know_are_refused():
     ball = mpm.shapes.Ball((0, 0.3), 0.1)
     calls = [
         lambda: sim.equilibrate(),
-        lambda: sim.add_collider(ball),
         lambda: sim.add(ball, mpm.materials.Rigid(density=1000)),
     ]
     for call in calls:
         with pytest.raises(NotImplementedError, match="device = 'emulated'"):
             call()
+    with pytest.raises(NotImplementedError, match=r"first collider of a simulation .* add one to the scene"):
+        sim.add_collider(ball)
     with pytest.raises(ValueError, match="device = 'gpu': must be 'cpu'"):
         body("neo_hookean", 2, device="gpu")
     with pytest.raises(NotImplementedError, match="runs on 'cpu' alone"):

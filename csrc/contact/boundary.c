@@ -41,6 +41,7 @@ mpm_status mpm_boundary_add(mpm_boundary *boundary, const mpm_allocator *allocat
     mpm_memory_free(allocator, boundary->books);
     boundary->books = books;
     boundary->count++;
+    boundary->revision++;
     return MPM_OK;
 }
 
@@ -59,12 +60,14 @@ mpm_status mpm_boundary_replace(mpm_boundary *boundary, const mpm_allocator *all
         return status;
     mpm_collider_clear(&boundary->colliders[k], allocator);
     boundary->colliders[k] = made;
+    boundary->revision++;
     return MPM_OK;
 }
 
 void mpm_boundary_drop(mpm_boundary *boundary, const mpm_allocator *allocator)
 {
     mpm_collider_clear(&boundary->colliders[--boundary->count], allocator);
+    boundary->revision++;
 }
 
 void mpm_boundary_pose(mpm_boundary *boundary, double time, double dt)

@@ -13,6 +13,7 @@ typedef struct mpm_boundary {
     mpm_wall walls[6];   /* x-, x+, y-, ... */
     mpm_collider *colliders;
     size_t count, capacity;   /* colliders */
+    size_t revision;          /* counts how often some came, went or took the place of others */
     mpm_collider_book *books; /* per collider, since they were last cleared */
 } mpm_boundary;
 

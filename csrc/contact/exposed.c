@@ -31,7 +31,7 @@ static mpm_shape_reading read_piece(const mpm_collider *collider, size_t piece, 
     return mpm_exposed_read(whole, x);
 }
 
-static void move(const double x[3], double along, const double n[3], double to[3])
+static void go_along(const double x[3], double along, const double n[3], double to[3])
 {
     for (int a = 0; a < 3; a++)
         to[a] = x[a] + along * n[a];
@@ -77,7 +77,7 @@ static bool is_covered(const mpm_surroundings *around, mpm_piece own, const doub
 {
     double above[3];
     bool turned = false; /* then the other end of the body may be there */
-    move(y, scale.step, n, above);
+    go_along(y, scale.step, n, above);
     if (is_beyond(around->faces, above, scale.tolerance, NULL, NULL, &turned))
         return true;
     for (size_t k = 0; k < around->count; k++) {
@@ -119,7 +119,7 @@ static bool is_edge_covered(const mpm_surroundings *around, const double e[3], c
 static bool contains_foot(mpm_piece piece, const double x[3], const double n[3], double d, struct scale scale)
 {
     double above[3];
-    move(x, d + scale.step, n, above);
+    go_along(x, d + scale.step, n, above);
     return mpm_exposed_read(piece, above).phi <= scale.tolerance;
 }
 
@@ -179,9 +179,9 @@ static bool is_exposed(const mpm_surroundings *around, mpm_piece own, const mpm_
     const double *n = inner->normal;
     double above[3], below[3];
     const double depth = mpm_dot3(foot, n) - mpm_dot3(around->x, n);
-    move(around->x, depth, n, y);
-    move(y, scale.step, n, above);
-    move(y, -scale.step, n, below);
+    go_along(around->x, depth, n, y);
+    go_along(y, scale.step, n, above);
+    go_along(y, -scale.step, n, below);
     const mpm_shape_reading outside = mpm_exposed_read(own, above);
     return depth >= -scale.tolerance && outside.phi > 0 && mpm_dot3(outside.normal, n) > PARALLEL &&
            mpm_exposed_read(own, below).phi <= scale.tolerance && !is_covered(around, own, y, n, scale);
@@ -204,7 +204,7 @@ static void hide(struct hidden *hidden, const double normal[3])
 static bool leaves(const struct hidden *hidden, mpm_piece own, const double x[3], double distance,
                    mpm_shape_reading *reading, double inner[3])
 {
-    move(x, -distance, hidden->away, inner);
+    go_along(x, -distance, hidden->away, inner);
     *reading = mpm_exposed_read(own, inner);
     for (int k = 0; k < hidden->count; k++)
         if (mpm_dot3(reading->normal, hidden->normal[k]) > PARALLEL)
@@ -250,7 +250,7 @@ bool mpm_exposed_find(const mpm_surroundings *around, mpm_piece own, mpm_shape_r
         leaves(&hidden, own, around->x, fmin(first + PAST * (distance - before), distance), &reading, inner);
         if (reading.phi > 0 || mpm_dot3(reading.normal, at->normal) < -0.5)
             return false; /* the far side */
-        move(inner, -reading.phi, reading.normal, foot);
+        go_along(inner, -reading.phi, reading.normal, foot);
         if (is_exposed(around, own, &reading, foot, found, scale)) {
             memcpy(y, found, sizeof found);
             at->phi = -fmax(mpm_dot3(found, reading.normal) - mpm_dot3(around->x, reading.normal), 0);

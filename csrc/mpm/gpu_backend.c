@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mpm/cpu_backend.h"
+#include "mpm/gpu/boundary.h"
 #include "mpm/state.h"
 
 enum {
@@ -21,6 +22,7 @@ struct gpu {
     bool stale[ROWS + 1], written[ROWS + 1];
     void *x[2], *nodes[2]; /* which pointers of the host name the device's arrays of positions and velocities */
     const void *measures, *blocks; /* whose reports the device has, of the last sweep and pass */
+    const mpm_collider_book *books[MPM_GPU_FINDERS]; /* whose books it has */
     mpm_measure measure;
     mpm_block_report report;
     mpm_gpu_laws laws;
@@ -152,6 +154,8 @@ static void release(mpm_device *device, void *memory)
         forget(gpu);
         memset(gpu->stale, 0, sizeof gpu->stale);
     }
+    for (int k = 0; k < MPM_GPU_FINDERS; k++)
+        gpu->books[k] = memory == gpu->books[k] ? NULL : gpu->books[k];
     mpm_memory_free(&device->allocator, memory);
 }
 
@@ -357,6 +361,11 @@ static mpm_status give_parameters(struct gpu *gpu)
     return mpm_gpu_laws_give(&gpu->laws, &gpu->engine, materials, &gpu->simulation->particles);
 }
 
+static size_t force_bytes(const struct gpu *gpu)
+{
+    return (size_t)gpu->simulation->particles.count * (size_t)gpu->engine.dim * sizeof(double);
+}
+
 /* Everything that launches need, with all that may fail. */
 static mpm_status prepare(struct gpu *gpu)
 {
@@ -369,6 +378,11 @@ static mpm_status prepare(struct gpu *gpu)
     if (status)
         return status;
     give(gpu);
+    if ((status = mpm_gpu_boundary_take(engine, &gpu->simulation->boundary)))
+        return status;
+    if (gpu->simulation->run.forcing.body_force &&
+        (status = mpm_engine_hold(engine, &engine->acceleration, force_bytes(gpu))))
+        return status;
     return give_parameters(gpu);
 }
 
@@ -386,13 +400,28 @@ static void refuse(struct gpu *gpu)
         gpu->engine.failure = MPM_BAD_ARGUMENT;
 }
 
+/* Are these the colliders of the device, and does its image know any? */
+static bool knows(const struct gpu *gpu, const mpm_colliders *colliders)
+{
+    return !colliders->count || (gpu->engine.driver->image.collides && colliders->count == gpu->engine.boundary.count);
+}
+
+/* Copies the body force of a step, whose rows are those of the particles. */
+static void give_forces(struct gpu *gpu, const mpm_forcing *forcing)
+{
+    if (!gpu->engine.driver->image.pushes || forcing->couple || forcing->holds || forcing->heat)
+        refuse(gpu);
+    mpm_engine_put(&gpu->engine, &gpu->engine.acceleration, forcing->body_force, force_bytes(gpu));
+}
+
 /* The columns that an operation has written. */
 static void outdate(struct gpu *gpu, mpm_operation operation)
 {
     const mpm_particles *particles = &gpu->simulation->particles;
     const int F = mpm_fields_F(gpu->engine.dim), core = mpm_fields_core_columns(gpu->engine.dim);
     const bool gathers = operation == MPM_G2P || operation == MPM_G2P2G;
-    const bool moves = operation == MPM_G2P || operation == MPM_SYNCHRONIZE;
+    const bool moves = operation == MPM_G2P || operation == MPM_SYNCHRONIZE ||
+                       (gathers && !mpm_scheme_recomputes_velocity(&gpu->simulation->settings.scheme));
     for (int c = 0; c < particles->columns; c++)
         if ((gathers && (c == MPM_COLUMN_X || (c >= F && c < F + gpu->engine.dim) || c >= core)) ||
             (moves && (c == MPM_COLUMN_V || (c >= MPM_COLUMN_C && c < F))))
@@ -422,7 +451,10 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     mpm_gpu_launch launch = {.x = x_of(gpu, of->particles->column[MPM_COLUMN_X]),
                              .nodes = of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1]};
     launch.new_x = launch.x;
-    if (!gpu->resident && !engine->failure) /* `ready` comes before */
+    launch.scheme = &of->scheme;
+    launch.on_leave = of->on_leave;
+    launch.colliders = &of->colliders;
+    if ((!gpu->resident && !engine->failure) || !knows(gpu, &of->colliders)) /* `ready` comes before */
         refuse(gpu);
     switch (operation) {
     case MPM_P2G:
@@ -432,7 +464,9 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         launch.kernel = MPM_GPU_G2P, launch.dt = arguments->g2p.dt;
         break;
     case MPM_G2P2G:
-        launch.kernel = MPM_GPU_G2P2G, launch.new_x = 1 - launch.x;
+        launch.kernel = MPM_GPU_G2P2G;
+        if (mpm_scheme_recomputes_velocity(&of->scheme)) /* v and C are deferred (mpm/synchronize.c) */
+            launch.new_x = 1 - launch.x;
         launch.dt = arguments->g2p2g.dt, launch.next_dt = arguments->g2p2g.next_dt;
         break;
     case MPM_SYNCHRONIZE:
@@ -444,19 +478,29 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     case MPM_DRY_RUN:
         launch.kernel = MPM_GPU_DRY_RUN, launch.dt = arguments->dry_run.dt;
         break;
+    case MPM_BODY_FORCE:
+        launch.kernel = MPM_GPU_PUSH, launch.next_dt = arguments->body_force.dt;
+        give_forces(gpu, arguments->body_force.forcing);
+        break;
     default:
         refuse(gpu);
     }
     if (engine->failure)
         return;
     engine->variant->sweep(engine, &launch);
+    if (operation == MPM_G2P || operation == MPM_G2P2G)
+        gpu->books[MPM_GPU_SWEEPS] = of->colliders.books;
     outdate(gpu, operation);
     if (operation == MPM_P2G || operation == MPM_SYNCHRONIZE)
         return;
     gpu->measures = of->measures;
     gpu->measure = (mpm_measure){.least_det = 1};
-    if (engine->tables.places)
+    if (operation == MPM_BODY_FORCE && engine->tables.places)
+        engine->variant->pushed(engine, gpu->measure.force);
+    else if (engine->tables.places)
         engine->variant->measured(engine, &gpu->measure);
+    if (gpu->measure.frozen)
+        gpu->stale[MPM_COLUMN_MASS] = gpu->stale[MPM_COLUMN_VOLUME] = true;
 }
 
 static void pass(mpm_backend *backend, const mpm_pass *of)
@@ -464,13 +508,14 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
     struct gpu *gpu = (struct gpu *)backend;
     mpm_gpu_engine *engine = &gpu->engine;
     const double most = (double)INFINITY;
-    if (of->kind != MPM_PASS_GRID || of->stage->stage != MPM_GRID_STEP || of->stage->colliders.count ||
+    if (of->kind != MPM_PASS_GRID || of->stage->stage != MPM_GRID_STEP || !knows(gpu, &of->stage->colliders) ||
         of->stage->damps || of->stage->layers || of->stage->forcing)
         refuse(gpu);
     if (engine->failure)
         return;
     engine->variant->pass(engine, of->stage, of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1]);
     gpu->blocks = of->stage->reports;
+    gpu->books[MPM_GPU_PASSES] = of->stage->colliders.books;
     gpu->report = (mpm_block_report){.lowest = {most, most, most}, .highest = {-most, -most, -most}};
     if (engine->tables.rooms)
         engine->variant->passed(engine, &gpu->report);
@@ -587,13 +632,27 @@ static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *b
     return gpu->cpu->bin(gpu->cpu, team, &tables, arrivals, particles, grid);
 }
 
+/* What launches have found about the collider whose books begin at `parts`; NULL: these are other reports. */
+static const mpm_collider_book *book_at(const struct gpu *gpu, const void *parts)
+{
+    const mpm_gpu_boundary *boundary = &gpu->engine.boundary;
+    for (int f = 0; f < MPM_GPU_FINDERS; f++)
+        for (size_t k = 0; gpu->books[f] && k < boundary->count; k++)
+            if (parts == gpu->books[f] + k)
+                return boundary->found[f] + k;
+    return NULL;
+}
+
 /* The device has added up what its CTAs have reported: one part. */
 static void reduce(mpm_backend *backend, const mpm_reduction *of, mpm_accumulator *accumulators)
 {
     const struct gpu *gpu = (struct gpu *)backend;
     mpm_reduction one = *of;
-    if (of->parts == gpu->measures || of->parts == gpu->blocks) {
-        one.parts = of->parts == gpu->measures ? (const void *)&gpu->measure : &gpu->report;
+    const void *parts = of->parts == gpu->measures ? (const void *)&gpu->measure
+                        : of->parts == gpu->blocks ? (const void *)&gpu->report
+                                                   : book_at(gpu, of->parts);
+    if (parts) {
+        one.parts = parts;
         one.count = 1;
         one.labels = NULL;
     }
@@ -614,6 +673,7 @@ static void end(mpm_backend *backend)
     struct gpu *gpu = (struct gpu *)backend;
     gpu->cpu->end(gpu->cpu);
     gpu->measures = gpu->blocks = NULL; /* reports of a run end with it */
+    memset(gpu->books, 0, sizeof gpu->books);
 }
 
 static void clean(mpm_backend *backend)
@@ -625,6 +685,7 @@ static void free_gpu(mpm_backend *backend)
 {
     struct gpu *gpu = (struct gpu *)backend;
     const mpm_allocator allocator = backend->device.allocator;
+    mpm_gpu_boundary_clear(&gpu->engine);
     mpm_engine_clear(&gpu->engine);
     mpm_gpu_laws_free(&gpu->laws, &allocator);
     gpu->cpu->free(gpu->cpu);
@@ -676,7 +737,8 @@ static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *sim
 
 static bool fits(const mpm_settings *settings, const mpm_gpu_image *image)
 {
-    return variant_of(image) && image->real_size == settings->real_size && image->dim == (unsigned)settings->dim;
+    return variant_of(image) && image->real_size == settings->real_size && image->dim == (unsigned)settings->dim &&
+           image->transfer == (unsigned)settings->scheme.transfer;
 }
 
 /* The image of a further law. */

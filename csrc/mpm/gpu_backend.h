@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The back end of a GPU, or of its emulation (mpm/gpu/driver.h): explicit steps of the standard scheme, between walls
- * that do not absorb. Whoever makes the simulation refuses the rest.
+ * The back end of a GPU, or of its emulation (mpm/gpu/driver.h): explicit steps of the standard scheme, or of PIC, FLIP
+ * or AFLIP in its place, between walls and colliders that do not absorb. Whoever makes the simulation refuses the rest.
  *
  * The host has a copy of every column, in the layout of kernels with one lane. What is rare works on it: particles that
  * come and go, files, searches for rows. Columns are copied when they are mapped, and back after they were written.
@@ -12,7 +12,8 @@
 /** Makes a simulation that has never had particles, and whose kernels have one lane, run on the GPU of the driver of
  *  an image. Further calls add images of other laws, before their materials are added. The driver belongs to the
  *  simulation from then on. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the simulation is another one, the image is
- *  of another precision or dimension, or there is one of the law; MPM_TOO_LARGE if the domain has too many blocks. */
+ *  of another precision, dimension or transfer, or there is one of the law; MPM_TOO_LARGE if the domain has too many
+ *  blocks. */
 mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *image);
 
 /** Has the simulation such an image? Its driver is not read. */

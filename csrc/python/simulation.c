@@ -445,8 +445,8 @@ static PyObject *use_gpu(PyObject *self, PyObject *args)
     const mpm_status status = mpm_gpu_backend_use(core, &image);
     if (status == MPM_BAD_ARGUMENT) {
         PyErr_SetString(PyExc_ValueError, "the simulation has had particles, its kernels have several lanes, the "
-                                          "driver's image is of another precision or dimension, or there is one of "
-                                          "the law");
+                                          "driver's image is of another precision, dimension or transfer, or there "
+                                          "is one of the law");
         return NULL;
     }
     if (status == MPM_TOO_LARGE) {

@@ -20,11 +20,15 @@ HOST = "cpu"
 
 @dataclass(frozen=True)
 class Image:
-    """What the kernels of a GPU are compiled for: a law, a precision and a dimension."""
+    """What the kernels of a GPU are compiled for: a law, a precision, a dimension, a transfer, and whether there are
+    colliders and body forces."""
 
     material: Material
     dtype: str
     dim: int
+    collides: bool = False
+    transfer: str = "apic"
+    pushes: bool = False
 
     @property
     def macros(self) -> dict[str, str | int]:
@@ -46,11 +50,13 @@ class Image:
             "LAW_HISTORY": sum(reals[one["rank"]] for one in row["history"]),
             "LAW_MAPS": int(row["return_map"]),
             "LAW_VARIES": int(bool(self.material._varying)),
+            "GPU_COLLIDES": int(self.collides),
+            "GPU_PUSHES": int(self.pushes),
+            "GPU_TRANSFER": f"MPM_{self.transfer.upper()}",
         }
 
 
 STANDARD = {
-    "transfer": "apic",
     "kernel": "quadratic",
     "gradient": "mls",
     "f_update": "linear",
@@ -63,9 +69,9 @@ STANDARD = {
     "damping": 0.0,
     "local_damping": 0.0,
     "volume": "sampler",
-    "on_leave": "raise",
 }
-"""The options that the kernels of a GPU have so far."""
+"""The options that the kernels of a GPU have so far, with TRANSFERS."""
+TRANSFERS = ("apic", "pic", "flip", "aflip")
 
 
 def _cuda(device: str, image: Image) -> object:
@@ -96,17 +102,19 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     for material in filling:
         refuse_material(chosen, material)
     for material in filling:
-        provide(core, chosen, material)
+        provide(core, scene, chosen, material)
 
 
-def provide(core: _core.Simulation, chosen: Any, material: Material) -> None:
-    """Let a core on a device have the kernels for a material, if it has not got them yet."""
+def provide(core: _core.Simulation, scene: Scene, chosen: Any, material: Material) -> None:
+    """Let a core on a device have the kernels for a material of a scene, if it has not got them yet."""
     image = material._row["name"], bool(material._varying)
     if chosen.device == HOST or core.has_image(*image):
         return
+    pushes = scene.body_force is not None
+    wanted = Image(material, chosen.dtype, scene.dimension, bool(scene.colliders), chosen.transfer, pushes)
     begun = DRIVERS[chosen.device.partition(":")[0]]
     try:
-        driver = begun(chosen.device, Image(material, chosen.dtype, len(chosen.cells)))
+        driver = begun(chosen.device, wanted)
     except ValueError as error:
         raise _check.UnfitError(str(error)) from error
     try:
@@ -122,21 +130,25 @@ def _refuse(device: str, what: str, remedy: str) -> NotImplementedError:
 
 
 def refuse_scene(scene: Scene, chosen: Any) -> None:
-    """Raise NotImplementedError for what is no part of the standard scheme, or of a scene with walls alone."""
+    """Raise NotImplementedError for what is no part of the standard scheme, or of a scene that a GPU can have."""
     if chosen.device == HOST:
         return
+    if chosen.transfer not in TRANSFERS:
+        raise _refuse(
+            chosen.device,
+            f"transfer = {_check.shown(chosen.transfer)}",
+            f"choose one of {', '.join(map(repr, TRANSFERS))}",
+        )
     for name, value in STANDARD.items():
         if (own := getattr(chosen, name)) != value:
             remedy = "choose density_correction=0" if name == "density_correction" else "leave it out"
             raise _refuse(chosen.device, f"{name} = {_check.shown(own)}", remedy)
     for name, found in (
-        ("colliders", scene.colliders),
         ("contacts between bodies", scene._touches),
         ("faces = True", faces.exist(scene._filling)),
         ("thermal", heat.conducts(scene)),
         ("pore", pores.saturated(scene)),
         ("solute", solutes.dissolves(scene)),
-        ("body_force", scene.body_force is not None),
         ("loads and held regions", scene.loads),
     ):
         if found:
@@ -144,6 +156,15 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
     for face, wall in scene.walls.items():
         if wall.contact == "absorbing":
             raise _refuse(chosen.device, f"walls[{face!r}]: 'absorbing'", "choose another contact")
+    for one in scene.colliders:
+        if one.contact == "absorbing":
+            raise _refuse(chosen.device, f"collider {one.name!r}: 'absorbing'", "choose another contact")
+
+
+def refuse_first_collider(chosen: Any, before: Scene, scene: Scene) -> None:
+    """Raise NotImplementedError if a scene gets its first collider: the kernels have been compiled without any."""
+    if scene.colliders and not before.colliders:
+        refuse(chosen, "the first collider of a simulation that has begun", remedy="add one to the scene")
 
 
 def refuse_material(chosen: Any, material: Material) -> None:
@@ -155,7 +176,7 @@ def refuse_material(chosen: Any, material: Material) -> None:
         raise _refuse(chosen.device, f"material: {name}", "choose a law of the package that deforms")
 
 
-def refuse(chosen: Any, what: str, wanted: bool = True) -> None:
+def refuse(chosen: Any, what: str, wanted: bool = True, remedy: str = "leave it out") -> None:
     """Raise NotImplementedError for a call or an option that a device does not know, if it is wanted."""
     if chosen.device != HOST and wanted:
-        raise _refuse(chosen.device, what, "leave it out")
+        raise _refuse(chosen.device, what, remedy)

@@ -531,9 +531,11 @@ def new_core(
     return core
 
 
-def add_material(core: _core.Simulation, material: Material, layer: int, chosen: Numerics) -> int:
+def add_material(
+    core: _core.Simulation, scene: Scene, material: Material, layer: int, chosen: Numerics
+) -> int:
     """Register a material of a layer with the core."""
-    devices.provide(core, chosen, material)
+    devices.provide(core, scene, chosen, material)
     index = core.add_material(*resolved(chosen, material)._core_arguments, material._one_density)
     if layer:
         core.set_layer(index, layer)

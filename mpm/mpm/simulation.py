@@ -587,7 +587,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         if index is None:
             refuse_taken(material, self._core.fields(), self._materials)
             faces.refuse_late(self._numerics, self._scene, material)
-            index = numerics.add_material(self._core, material, layer, self._numerics)
+            index = numerics.add_material(self._core, self._scene, material, layer, self._numerics)
             self._indices[material, layer] = index
             self._materials.append(material)
             self._layers.append(layer)
@@ -700,6 +700,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
         devices.refuse_scene(scene, self._numerics)
+        devices.refuse_first_collider(self._numerics, self._scene, scene)
         self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)

@@ -129,7 +129,7 @@ def deciding(core: _core.Simulation, dimension: int, dtype: str) -> Iterator[byt
 def fill(core: _core.Simulation, kept: Snapshot) -> None:
     """Hand a snapshot to a new core that has its colliders; errors as in `restore`."""
     for material, layer in zip(kept.materials, kept.layers, strict=True):
-        add_material(core, material, layer, kept.numerics)
+        add_material(core, kept.scene, material, layer, kept.numerics)
     for index, form in kept.forms.items():
         core.set_form(index, *form.arguments)
         if form.title:

@@ -72,7 +72,7 @@ struct table { /* of blocks: numbers of some of them, and those in order */
 struct setup {
     int64_t cells[3];
     double lower[3], dx, gravity[3], friction[6], J_low, J_high, allowed, flip_ratio;
-    int contact[6], advect_particle;
+    int contact[6], advect_particle, on_leave[6];
 };
 
 struct simulation {
@@ -206,16 +206,14 @@ static gpu_colliders pose(simulation *s, double time, double dt, size_t ctas)
 }
 
 /* Adds what the last launch has found. */
-static void keep_books(simulation *s, [[maybe_unused]] size_t ctas)
+static void keep_books(simulation *s, size_t ctas)
 {
     auto &c = s->colliders;
     const int count = c.now.count;
     if (!count)
         return;
     c.sums.hold((size_t)count);
-#if GPU_COLLIDES
     run([&] { add_books((int)ctas, count, c.books.at, c.sums.at); }, (unsigned)count, GPU_SORT_THREADS);
-#endif
     for (int k = 0; k < count; k++)
         for (int a = 0; a < 3; a++) {
             c.given[(size_t)(k * 6 + a)] += c.sums.at[k].impulse[a];
@@ -274,6 +272,8 @@ static gpu_sweep describe(const simulation *s, double dt, double next_dt, bool b
     sweep.spin = IS_AFFINE ? (real)(h / 4) : 0;
     sweep.isolated = (real)((IS_AFFINE ? 1 : 2) / (h * h)), sweep.stress = (real)(-4 * next_dt / h);
     sweep.J_low = (real)s->scene.J_low, sweep.J_high = (real)s->scene.J_high;
+    for (int f = 0; f < 6; f++)
+        sweep.on_leave[f] = (mpm_leave)s->scene.on_leave[f];
     for (int a = 0; a < 3; a++)
         sweep.cells[a] = s->scene.cells[a], sweep.lower[a] = s->scene.lower[a];
     return sweep;

@@ -259,8 +259,8 @@ EXPORT int cuModuleLoadData(void **made, const void *image)
     const char *text = image;
     module *m = calloc(1, sizeof *m);
     mpm_gpu_image *it = &m->image;
-    int found = sscanf(text, "numbers %u %u %u %u %u", &it->real_size, &it->dim, &it->law_bytes, &it->sweep_threads,
-                       &it->sweep_bytes) == 5;
+    int found = sscanf(text, "numbers %u %u %u %u %u %u %u %u", &it->real_size, &it->dim, &it->law_bytes,
+                       &it->sweep_threads, &it->sweep_bytes, &it->collides, &it->transfer, &it->pushes) == 8;
     if (!strncmp(text, "emulated ", 9)) {
         void *library = dlopen(text + 9, RTLD_NOW | RTLD_LOCAL);
         mpm_gpu_driver *(*new)(int, size_t, long long) = NULL;

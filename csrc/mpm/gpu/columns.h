@@ -179,13 +179,18 @@ INLINE void chunk_add(struct chunk *s, const struct gift *gift, bool valid)
     chunk_sum(s);
 }
 
-/* The sums of all chunks at the nodes of a tile, -1 .. side + 2. */
-INLINE void chunk_end(const struct chunk *s, struct gpu_vec4 *tile)
+/* The sums of all chunks at the nodes of a tile, -1 .. side + 2; with `adds`, to what the tile has. */
+INLINE void chunk_end(const struct chunk *s, struct gpu_vec4 *tile, const bool adds)
 {
     for (int t = threadIdx.x; t < GPU_TILE; t += GPU_SWEEP_THREADS) {
         int node[3];
         real sum[4] = {0, 0, 0, 0};
         cube_at(t, GPU_TILE_SIDE, node);
+        if (adds) {
+            const struct gpu_vec4 before = vec4_load(&tile[t]);
+            UNROLL for (int b = 0; b < 4; b++)
+                sum[b] = before.c[b];
+        }
         for (int across = 0; across < ACROSS; across++) {
             const int x = node[0] - (DIM == 3 ? across / 3 : across), y = node[1] - across % 3;
             if (x < 0 || x >= REACH || (DIM == 3 && (y < 0 || y >= REACH)))

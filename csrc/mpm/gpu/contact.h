@@ -35,8 +35,6 @@ APART bool mpm_contacts_hold(const mpm_collider *, size_t, const mpm_contact_poi
 #include "contact/exposed.c"
 #include "contact/contacts.c"
 
-enum { BOOK = 6 }; /* of a collider: impulse, torque */
-
 /* Finds the colliders near a cube of `side` cells that begins at `from` in a block, for the books of a CTA. Returns a
  * bound of their speed, -1 if there is none. All threads of the CTA, which has `threads`, call it. */
 INLINE double find_near(const struct gpu_colliders *colliders, mpm_collider_book *books, const int block[3],
@@ -66,7 +64,7 @@ struct held {
 
 /* Adds what the threads of a CTA have given to the books, in the order of lanes and warps. All threads call it. */
 INLINE void enter_books(const struct gpu_colliders *colliders, mpm_collider_book *books, const struct held *held,
-                        double (*part)[BOOK], int warps)
+                        double (*part)[GPU_BOOK], int warps)
 {
     for (int k = 0; k < colliders->count; k++) {
         mpm_collider_book own = {};

@@ -29,10 +29,12 @@
     X(MPM_GPU_SYNCHRONIZE, synchronize) \
     X(MPM_GPU_MEASURE, measure_particles) \
     X(MPM_GPU_DRY_RUN, dry_run) \
+    X(MPM_GPU_PUSH, push) \
     X(MPM_GPU_MOVE_NODES, move_nodes)     /* nodes.cu */ \
     X(MPM_GPU_MEET_NODES, meet_nodes) \
     X(MPM_GPU_TAKE_NODES, take_nodes) \
     X(MPM_GPU_ADD_REPORTS, add_reports) \
+    X(MPM_GPU_ADD_BOOKS, add_books) \
     X(MPM_GPU_COUNT_BLOCKS, count_blocks) /* sort.cu */ \
     X(MPM_GPU_MARK_BLOCKS, mark_blocks) \
     X(MPM_GPU_SCAN, scan) \

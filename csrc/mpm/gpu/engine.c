@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void drop(mpm_gpu_engine *engine, mpm_gpu_array *array)
+void mpm_engine_drop(mpm_gpu_engine *engine, mpm_gpu_array *array)
 {
     if (array->at)
         engine->driver->release(engine->driver, array->at);
@@ -16,7 +16,7 @@ mpm_status mpm_engine_hold(mpm_gpu_engine *engine, mpm_gpu_array *array, size_t 
         return engine->failure;
     if (bytes <= array->bytes)
         return MPM_OK;
-    drop(engine, array);
+    mpm_engine_drop(engine, array);
     const mpm_status status = engine->driver->allocate(engine->driver, &array->at, bytes);
     if (!status)
         array->bytes = bytes;
@@ -126,7 +126,7 @@ static void clear_columns(mpm_gpu_engine *engine, mpm_gpu_columns *columns)
     mpm_gpu_array *const all[] = {&columns->x, &columns->v, &columns->C, &columns->F, &columns->history,
                                   &columns->mass, &columns->volume, &columns->key, &columns->row};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        drop(engine, all[k]);
+        mpm_engine_drop(engine, all[k]);
 }
 
 static void clear_tables(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
@@ -134,7 +134,7 @@ static void clear_tables(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
     mpm_gpu_array *const all[] = {&tables->place_of, &tables->place_key, &tables->room_of, &tables->room_key,
                                   &tables->start, &tables->listed};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        drop(engine, all[k]);
+        mpm_engine_drop(engine, all[k]);
     mpm_memory_free(engine->allocator, tables->first);
     tables->first = NULL;
 }
@@ -144,7 +144,7 @@ static void clear_tables(mpm_gpu_engine *engine, mpm_gpu_tables *tables)
 static void clear_materials(mpm_gpu_engine *engine)
 {
     for (int m = 0; m < engine->materials; m++)
-        drop(engine, &engine->material[m].law);
+        mpm_engine_drop(engine, &engine->material[m].law);
     mpm_memory_free(engine->allocator, engine->material);
     engine->material = NULL;
     engine->materials = 0;
@@ -199,7 +199,8 @@ const char *mpm_engine_words(const mpm_gpu_engine *engine)
 void mpm_engine_clear(mpm_gpu_engine *engine)
 {
     mpm_gpu_array *const all[] = {
-        &engine->nodes[0], &engine->nodes[1], &engine->tiles, &engine->reports[0], &engine->reports[1],
+        &engine->nodes[0], &engine->nodes[1], &engine->v_before, &engine->tiles, &engine->force_tiles,
+        &engine->reports[0], &engine->reports[1], &engine->acceleration,
         &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
         &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],
         &engine->all[2]};
@@ -208,7 +209,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     clear_tables(engine, &engine->tables);
     clear_tables(engine, &engine->coming);
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        drop(engine, all[k]);
+        mpm_engine_drop(engine, all[k]);
     clear_materials(engine);
     mpm_memory_free(engine->allocator, engine->staged);
     engine->staged = NULL;

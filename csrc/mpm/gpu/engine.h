@@ -39,6 +39,18 @@ typedef struct mpm_gpu_material {
     int history[MPM_LAW_HISTORY]; /* which of the device's each of these is */
 } mpm_gpu_material;
 
+/** Whose books of colliders: those of sweeps, for particles, or of passes, for nodes. */
+typedef enum mpm_gpu_finder { MPM_GPU_SWEEPS, MPM_GPU_PASSES, MPM_GPU_FINDERS } mpm_gpu_finder;
+
+/** The colliders (boundary.h). */
+typedef struct mpm_gpu_boundary {
+    mpm_gpu_array packed;      /* pack.h */
+    mpm_gpu_array books, sums; /* of a launch, [CTA][collider]; [collider] */
+    mpm_collider *posed;       /* the first part of `packed`, as the device has it */
+    mpm_collider_book *found[MPM_GPU_FINDERS]; /* by the last launch, [collider] */
+    size_t count, revision;    /* of the boundary that the device has */
+} mpm_gpu_boundary;
+
 typedef struct mpm_gpu_engine mpm_gpu_engine;
 
 /** A sweep. `x`, `new_x`, `nodes`: which of two arrays. */
@@ -46,6 +58,9 @@ typedef struct mpm_gpu_launch {
     mpm_gpu_kernel kernel;
     int x, new_x, nodes;
     double dt, next_dt;
+    const mpm_scheme *scheme;
+    const mpm_leave *on_leave;      /* [face] */
+    const mpm_colliders *colliders; /* that hold particles in the step that ends */
 } mpm_gpu_launch;
 
 typedef struct mpm_gpu_variant {
@@ -55,8 +70,11 @@ typedef struct mpm_gpu_variant {
     bool (*prepare)(const mpm_material *material, void *prepared, size_t room);
     void (*sweep)(mpm_gpu_engine *engine, const mpm_gpu_launch *launch);
     void (*pass)(mpm_gpu_engine *engine, const mpm_grid_pass *pass, int nodes);
-    /** What the last sweep, or pass, has reported. */
+    /** What the last sweep has reported. */
     void (*measured)(mpm_gpu_engine *engine, mpm_measure *measure);
+    /** The sum of m b of the last push [N]. */
+    void (*pushed)(mpm_gpu_engine *engine, double force[3]);
+    /** What the last pass has reported. */
     void (*passed)(mpm_gpu_engine *engine, mpm_block_report *report);
     /** Makes the coming tables for a sort of the particles, whose positions are in array `x`. Errors:
      *  MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
@@ -87,6 +105,9 @@ struct mpm_gpu_engine {
     mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */
     mpm_gpu_tables tables, coming;
     mpm_gpu_array nodes[2], tiles, reports[2];
+    mpm_gpu_array acceleration; /* of a body force, [row][dim] doubles */
+    mpm_gpu_array v_before, force_tiles; /* of FLIP and AFLIP: v^n at nodes; dt f */
+    mpm_gpu_boundary boundary;
     mpm_gpu_array block_count, mark[2], key, cell_of, cell_count, order, before[3], all[3]; /* scratch of a sort */
     void *staged;              /* room of the host for copies: MPM_GPU_STAGED reals */
 };
@@ -98,6 +119,9 @@ extern const mpm_gpu_variant mpm_engine_float2_variant, mpm_engine_float3_varian
 
 /** Makes an array hold `bytes`; what it held is lost. Errors: MPM_OUT_OF_MEMORY, and it is empty. */
 mpm_status mpm_engine_hold(mpm_gpu_engine *engine, mpm_gpu_array *array, size_t bytes);
+
+/** Frees an array, which is empty then. */
+void mpm_engine_drop(mpm_gpu_engine *engine, mpm_gpu_array *array);
 
 /** Makes the columns hold `count` particles; what they held is lost. */
 mpm_status mpm_engine_hold_particles(mpm_gpu_engine *engine, ptrdiff_t count);
@@ -128,5 +152,5 @@ mpm_status mpm_engine_list_places(mpm_gpu_engine *engine, mpm_gpu_tables *tables
 /** What the driver says that has failed. */
 const char *mpm_engine_words(const mpm_gpu_engine *engine);
 
-/** Frees all but the drivers. */
+/** Frees all but the drivers and the colliders. */
 void mpm_engine_clear(mpm_gpu_engine *engine);

@@ -9,6 +9,7 @@
 #define ALIGN_VEC4 __attribute__((aligned(16)))
 #include "materials/law_switch.h"
 #include "materials/prepared.h"
+#include "mpm/gpu/boundary.h"
 #include "mpm/gpu/engine.h"
 #include "mpm/gpu/launch.h"
 #include "mpm/memory/axis_images.h"
@@ -84,6 +85,13 @@ static struct gpu_particles particles_of(const mpm_gpu_engine *engine, const mpm
         .key = of->key.at, .row = of->row.at};
 }
 
+/* Do sweeps keep forces apart from the momentum, and passes v^n? */
+static bool is_flip(const mpm_gpu_engine *engine)
+{
+    const unsigned transfer = engine->driver->image.transfer;
+    return transfer == MPM_FLIP || transfer == MPM_AFLIP;
+}
+
 /* By the kernels that take particles one by one. */
 static bool prepare(const mpm_material *material, void *prepared, size_t room)
 {
@@ -137,8 +145,10 @@ static void measured(mpm_gpu_engine *engine, mpm_measure *measure)
     *measure = (mpm_measure){
         .mass = report.sum[GPU_MASS], .kinetic = report.sum[GPU_KINETIC], .elastic = report.sum[GPU_ELASTIC],
         .rate2 = report.most[GPU_RATE2], .wave2 = report.most[GPU_WAVE2], .speed = report.most[GPU_SPEED],
-        .advection_speed = report.most[GPU_SPEED], .gradient2 = report.most[GPU_GRADIENT2],
+        .advection_speed = report.most[is_flip(engine) ? GPU_ADVECTION : GPU_SPEED],
+        .gradient2 = report.most[GPU_GRADIENT2],
         .least_det = 1 - report.most[GPU_LOSS], .outside = (int64_t)report.sum[GPU_OUTSIDE],
+        .clamped = (int64_t)report.sum[GPU_CLAMPED], .frozen = (int64_t)report.sum[GPU_FROZEN],
         .out_of_range = (int64_t)report.sum[GPU_OUT_OF_RANGE], .clipped = (int64_t)report.sum[GPU_CLIPPED]};
     for (int a = 0; a < 3; a++) {
         measure->momentum[a] = a < DIM ? report.sum[GPU_MOMENTUM + a] : 0;
@@ -147,16 +157,58 @@ static void measured(mpm_gpu_engine *engine, mpm_measure *measure)
     }
 }
 
+static void pushed(mpm_gpu_engine *engine, double force[3])
+{
+    struct gpu_report report = {0};
+    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    for (int a = 0; a < 3; a++)
+        force[a] = a < DIM ? report.sum[GPU_FORCE + a] : 0;
+}
+
 static void passed(mpm_gpu_engine *engine, mpm_block_report *found)
 {
     struct gpu_report report = {0};
     mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
-    *found = (mpm_block_report){.speed = report.most[GPU_NODE_SPEED]};
+    *found = (mpm_block_report){.speed = report.most[GPU_NODE_SPEED], .approach = report.most[GPU_APPROACH],
+                                .speed_before = report.most[GPU_SPEED_BEFORE]};
     for (int a = 0; a < 3; a++) {
         found->lowest[a] = -report.most[GPU_FALLEST + a];
         found->highest[a] = report.most[GPU_HIGHEST + a];
         found->impulse[a] = report.sum[GPU_IMPULSE + a];
     }
+}
+
+/* ---- colliders --------------------------------------------------------------------------------------------------- */
+
+/* Brings those of the device to their poses, and describes them for a launch. */
+static struct gpu_colliders pose(mpm_gpu_engine *engine, const mpm_colliders *of, double dt)
+{
+    const mpm_gpu_boundary *own = &engine->boundary;
+    struct gpu_colliders colliders = {.list = own->packed.at, .count = (int)of->count, .books = own->books.at,
+                                      .dx = of->dx, .dt = dt};
+    if (!of->count)
+        return colliders;
+    mpm_gpu_boundary_pose(engine, of->list);
+    memcpy(colliders.symmetry, of->symmetry, sizeof colliders.symmetry);
+    memcpy(colliders.lower, of->lower, sizeof colliders.lower);
+    colliders.depth = of->particles == MPM_PARTICLES_OFF ? -1 : of->particles == MPM_PARTICLES_DEEP ? 0.5 * of->dx : 0;
+    return colliders;
+}
+
+/* Adds the books of a launch. Where no collider can hold particles, it has written none. */
+static void keep_books(mpm_gpu_engine *engine, const mpm_colliders *of, mpm_gpu_finder finder, int ctas)
+{
+    mpm_gpu_boundary *own = &engine->boundary;
+    int count = (int)of->count;
+    const size_t bytes = of->count * sizeof(mpm_collider_book);
+    if (!count)
+        return;
+    memset(own->found[finder], 0, bytes);
+    if (finder == MPM_GPU_SWEEPS && of->particles == MPM_PARTICLES_OFF)
+        return;
+    run(engine, MPM_GPU_ADD_BOOKS, (unsigned)count, GPU_SORT_THREADS, 0,
+        ARGUMENTS(&ctas, &count, &own->books.at, &own->sums.at));
+    mpm_engine_get(engine, own->found[finder], own->sums.at, bytes);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -188,15 +240,26 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
         .velocity = engine->nodes[launch->nodes].at, .tiles = engine->tiles.at, .reports = engine->reports[0].at,
         .dx = h, .allowed = engine->allowed,
         .dt = (real)launch->dt, .dt_cells = (real)(launch->dt / h),
-        .h = (real)h, .affine = (real)(4 / h), .spin = (real)(h / 4), .isolated = (real)(1 / (h * h)),
+        .h = (real)h, .affine = (real)(4 / h), .spin = mpm_scheme_is_affine(launch->scheme) ? (real)(h / 4) : 0,
+        .isolated = (real)(mpm_scheme_isolated_factor(launch->scheme) / (h * h)),
         .stress = (real)(-4 * launch->next_dt / h),
+        .force_tiles = engine->force_tiles.at, .before = engine->v_before.at,
+        .flip_ratio = (real)launch->scheme->flip_ratio, .advect_particle = launch->scheme->advect_particle,
     };
     for (int a = 0; a < 3; a++)
         sweep.cells[a] = engine->cells[a], sweep.lower[a] = engine->lower[a];
+    memcpy(sweep.on_leave, launch->on_leave, sizeof sweep.on_leave);
+    sweep.acceleration = engine->acceleration.at;
+    sweep.push = launch->next_dt;
+    const bool gathers = launch->kernel == MPM_GPU_G2P || launch->kernel == MPM_GPU_G2P2G;
+    if (gathers || launch->kernel == MPM_GPU_SYNCHRONIZE)
+        sweep.colliders = pose(engine, launch->colliders, launch->dt);
     for (int m = 0; m < engine->materials; m++)
         sweep_material(engine, launch->kernel, m, &sweep);
     if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE)
         add_all_reports(engine, tables->places);
+    if (gathers)
+        keep_books(engine, launch->colliders, MPM_GPU_SWEEPS, tables->places);
 }
 
 static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
@@ -209,14 +272,21 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
     for (int a = 0; a < 3; a++)
         pass.cells[a] = of->cells[a], pass.gravity[a] = of->gravity[a];
     memcpy(pass.walls, of->walls, sizeof pass.walls);
-    bool folds = false;
+    pass.colliders = pose(engine, &of->colliders, of->dt);
+    bool meets = of->colliders.count > 0 || is_flip(engine);
+    if (is_flip(engine)) {
+        pass.force_tiles = engine->force_tiles.at;
+        pass.before = engine->v_before.at;
+        pass.flip_ratio = of->scheme.flip_ratio;
+    }
     for (int a = 0; a < DIM; a++) {
         pass.symmetry[a] = engine->symmetry[a];
-        folds |= mpm_axis_has_symmetry(&pass.symmetry[a]);
+        meets |= mpm_axis_has_symmetry(&pass.symmetry[a]);
     }
-    const mpm_gpu_kernel kernel = folds ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES;
+    const mpm_gpu_kernel kernel = meets ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES;
     run(engine, kernel, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
     add_all_reports(engine, tables->rooms);
+    keep_books(engine, &of->colliders, MPM_GPU_PASSES, tables->rooms);
 }
 
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
@@ -288,11 +358,16 @@ static mpm_status widen_nodes(mpm_gpu_engine *engine, mpm_gpu_array *nodes, int 
 /* Room for all whose size follows from the tables. */
 static mpm_status hold_by_tables(mpm_gpu_engine *engine, const mpm_gpu_tables *tables)
 {
-    mpm_status status = mpm_engine_hold(engine, &engine->tiles,
-                                        (size_t)(tables->places + 1) * GPU_TILE * sizeof(struct gpu_vec4));
+    const size_t tile_bytes = (size_t)(tables->places + 1) * GPU_TILE * sizeof(struct gpu_vec4);
+    mpm_status status = mpm_engine_hold(engine, &engine->tiles, tile_bytes);
+    if (is_flip(engine) && !status && !(status = mpm_engine_hold(engine, &engine->force_tiles, tile_bytes)))
+        status = mpm_engine_hold(engine, &engine->v_before,
+                                 (size_t)(tables->rooms + 1) * GPU_CELLS * sizeof(struct gpu_vec4));
     for (int k = 0; k < 2 && !status; k++)
         status = widen_nodes(engine, &engine->nodes[k], tables->rooms);
-    return status ? status : hold_reports(engine, tables->rooms > tables->places ? tables->rooms : tables->places);
+    const int most = tables->rooms > tables->places ? tables->rooms : tables->places;
+    status = status ? status : mpm_gpu_boundary_hold_books(engine, most);
+    return status ? status : hold_reports(engine, most);
 }
 
 static void swap_tables(mpm_gpu_engine *engine)
@@ -424,5 +499,5 @@ static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const 
 
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, passed, find, move, lay \
+        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, pushed, passed, find, move, lay \
     }

@@ -10,4 +10,7 @@ typedef struct mpm_gpu_image {
     unsigned law_bytes;     /* of the law's prepared parameters */
     unsigned sweep_threads; /* of a CTA of a sweep */
     unsigned sweep_bytes;   /* of its shared memory */
+    unsigned collides;      /* does it know colliders? */
+    unsigned transfer;      /* an mpm_transfer */
+    unsigned pushes;        /* does it know body forces? */
 } mpm_gpu_image;

@@ -51,11 +51,15 @@ struct gpu_particles {
 /* What is measured: by a sweep, per block in x from its first node, then of the domain; by a pass over the nodes. */
 enum {
     GPU_MASS, GPU_MOMENTUM, GPU_MASS_MOMENT = GPU_MOMENTUM + 3, GPU_ANGULAR_MOMENTUM = GPU_MASS_MOMENT + 3,
-    GPU_KINETIC = GPU_ANGULAR_MOMENTUM + 3, GPU_ELASTIC, GPU_OUTSIDE, GPU_OUT_OF_RANGE, GPU_CLIPPED, GPU_SUMS,
-    GPU_IMPULSE = 0 /* of the walls [N s] */
+    GPU_KINETIC = GPU_ANGULAR_MOMENTUM + 3, GPU_ELASTIC, GPU_OUTSIDE, GPU_OUT_OF_RANGE, GPU_CLIPPED,
+    GPU_CLAMPED, GPU_FROZEN, /* of those outside: put back onto a face; left without mass, to be deleted */
+    GPU_SUMS,
+    GPU_IMPULSE = 0, /* of the walls [N s] */
+    GPU_FORCE = GPU_ELASTIC /* of a push: m b, in three places that are no totals then [N] */
 };
 enum {
     GPU_RATE2, GPU_WAVE2, GPU_SPEED, GPU_GRADIENT2, /* as of an mpm_measure */
+    GPU_ADVECTION, /* likewise, of FLIP and AFLIP: other particles move with the velocity that they get */
     GPU_LOSS = 0, /* of a dry run, beside the speed: 1 - det(I + dt grad v), if > 0 */
     GPU_NODE_SPEED = 0, GPU_HIGHEST, GPU_FALLEST = GPU_HIGHEST + 3, /* largest |v_a|, v_a, -v_a of nodes with mass */
     GPU_APPROACH = GPU_FALLEST + 3, /* largest |v_a| of a room plus the speed of colliders near it, 0 without these */
@@ -67,6 +71,8 @@ enum {
 struct gpu_report {
     double sum[GPU_SUMS], most[GPU_MAXIMA];
 };
+
+enum { GPU_BOOK = 6 }; /* sums of an mpm_collider_book: impulse, torque */
 
 /** Colliders, posed for the step (mpm_boundary_pose). `list` lies in the device's memory with all that it points to
  *  (pack.h). */
@@ -102,6 +108,9 @@ struct gpu_sweep {
     struct gpu_vec4 *force_tiles;     /* FLIP and AFLIP: as `tiles`, dt f alone, which these leave out */
     const struct gpu_vec4 *before;    /* FLIP and AFLIP: as `velocity`, v^n, before forces */
     real flip_ratio;                  /* share of the particle's own velocity */
+    const double *acceleration;       /* push: [row][DIM] [m/s2] */
+    double push;                      /* push: dt of the step that begins */
+    mpm_leave on_leave[6];            /* what becomes of particles beyond a face */
     int advect_particle;              /* FLIP and AFLIP: do particles move with their new velocity? */
 };
 

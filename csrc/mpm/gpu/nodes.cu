@@ -229,7 +229,7 @@ NOINLINE bool touch_colliders(const struct gpu_pass *pass, const mpm_collider_bo
 INLINE double meet_colliders(const struct gpu_pass *pass, struct node *node, const int block[3], double impulse[3],
                              real pushed[3], bool *touched)
 {
-    __shared__ double part[GPU_CELLS / 32][BOOK];
+    __shared__ double part[GPU_CELLS / 32][GPU_BOOK];
     const struct gpu_colliders *colliders = &pass->colliders;
     mpm_collider_book *books = colliders->books + (size_t)blockIdx.x * colliders->count;
     const double speed = find_near(colliders, books, block, 0, GPU_SIDE - 1, colliders->dt, GPU_CELLS);
@@ -338,14 +338,13 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS)
     vec4_store(&velocity[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], node.c[0], node.c[1], node.c[2], node.c[3]);
 }
 
-#if GPU_COLLIDES
 /** The books of all `ctas` of a launch, collider by collider: sums and the largest speed, in a fixed order. A CTA of
  *  GPU_SORT_THREADS per collider. */
 extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)
     add_books(int ctas, int colliders, const mpm_collider_book *in, mpm_collider_book *out)
 {
-    __shared__ double part[GPU_SORT_THREADS / 32][BOOK + 1];
-    double sum[BOOK] = {0, 0, 0, 0, 0, 0}, speed = 0;
+    __shared__ double part[GPU_SORT_THREADS / 32][GPU_BOOK + 1];
+    double sum[GPU_BOOK] = {0, 0, 0, 0, 0, 0}, speed = 0;
     for (int cta = threadIdx.x; cta < ctas; cta += GPU_SORT_THREADS) {
         const mpm_collider_book *book = &in[(size_t)cta * colliders + blockIdx.x];
         for (int a = 0; a < 3; a++) {
@@ -354,8 +353,8 @@ extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)
         }
         speed = book->near && book->speed > speed ? book->speed : speed;
     }
-    for (int i = 0; i <= BOOK; i++) {
-        const double all = i < BOOK ? warp_sum(sum[i]) : warp_most(speed);
+    for (int i = 0; i <= GPU_BOOK; i++) {
+        const double all = i < GPU_BOOK ? warp_sum(sum[i]) : warp_most(speed);
         if (threadIdx.x % 32 == 0)
             part[threadIdx.x / 32][i] = all;
     }
@@ -368,11 +367,10 @@ extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)
             all.impulse[a] += part[w][a];
             all.torque[a] += part[w][3 + a];
         }
-        all.speed = part[w][BOOK] > all.speed ? part[w][BOOK] : all.speed;
+        all.speed = part[w][GPU_BOOK] > all.speed ? part[w][GPU_BOOK] : all.speed;
     }
     out[blockIdx.x] = all;
 }
-#endif
 
 /** Report i of `out`: the sums and maxima of reports 256 i .. 256 i + 255 of `in`. Launched until one is left. */
 extern "C" __global__ void __launch_bounds__(GPU_SORT_THREADS)

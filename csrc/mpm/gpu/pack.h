@@ -26,7 +26,7 @@ static inline const void *mpm_pack_array(char *to, const char *there, size_t *us
 }
 
 /** Writes colliders to `to`, as they are to lie at `there` in the memory of a device. `to` NULL: writes nothing.
- *  Returns the bytes that they take. Where poses alone have changed, so have only the first `count` mpm_colliders. */
+ *  Returns the bytes that they take. Where no shape has changed, only the first `count` mpm_colliders have. */
 static inline size_t mpm_pack_colliders(const mpm_collider *colliders, size_t count, char *to, const char *there)
 {
     size_t used = mpm_pack_round(count * sizeof *colliders);
@@ -44,4 +44,21 @@ static inline size_t mpm_pack_colliders(const mpm_collider *colliders, size_t co
             memcpy(to + k * sizeof packed, &packed, sizeof packed);
     }
     return used;
+}
+
+/** Brings packed colliders, which lie in memory of the host, up to date but for their shapes. Returns whether any has
+ *  changed. */
+static inline bool mpm_pack_poses(mpm_collider *packed, const mpm_collider *colliders, size_t count)
+{
+    bool changed = false;
+    for (size_t k = 0; k < count; k++) {
+        mpm_collider fresh;
+        memcpy(&fresh, &colliders[k], sizeof fresh); /* with what lies between the members, which is compared, too */
+        memcpy(&fresh.shape, &packed[k].shape, sizeof fresh.shape);
+        fresh.name = NULL;
+        fresh.motion.keys = NULL;
+        changed |= memcmp(&packed[k], &fresh, sizeof fresh) != 0;
+        memcpy(&packed[k], &fresh, sizeof fresh);
+    }
+    return changed;
 }

@@ -8,6 +8,7 @@
  *     LAW_VARIES                                 do its parameters vary? 0 is the default
  *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
  *     GPU_COLLIDES                               do colliders hold particles? 1 or 0
+ *     GPU_PUSHES                                 is there a body force? 1 or 0
  *     GPU_TRANSFER                               MPM_APIC, which is the default, MPM_PIC, MPM_FLIP or MPM_AFLIP
  */
 #include "mpm/gpu/columns.h"
@@ -25,12 +26,19 @@
 #ifndef LAW_VARIES
 #define LAW_VARIES 0
 #endif
+#ifndef GPU_COLLIDES
+#define GPU_COLLIDES 0
+#endif
+#ifndef GPU_PUSHES
+#define GPU_PUSHES 0
+#endif
 #ifndef GPU_TRANSFER
 #define GPU_TRANSFER MPM_APIC
 #endif
 enum {
     IS_FLIP = GPU_TRANSFER == MPM_FLIP || GPU_TRANSFER == MPM_AFLIP,
-    IS_AFFINE = GPU_TRANSFER == MPM_APIC || GPU_TRANSFER == MPM_AFLIP
+    IS_AFFINE = GPU_TRANSFER == MPM_APIC || GPU_TRANSFER == MPM_AFLIP,
+    ADVECTION = IS_FLIP ? GPU_ADVECTION : GPU_SPEED /* where the speed that moves particles is reported */
 };
 
 struct sweep_memory {
@@ -256,6 +264,17 @@ INLINE void gather_flip(const struct gpu_sweep *sweep, const struct sweep_memory
     }
 }
 
+INLINE void rest(struct particle *it)
+{
+    UNROLL for (int b = 0; b < DIM; b++) {
+        it->v[b] = 0;
+        if (IS_FLIP)
+            it->moves[b] = 0;
+        UNROLL for (int a = 0; a < DIM; a++)
+            it->C.m[b][a] = 0;
+    }
+}
+
 /* G2P of the velocities. */
 INLINE void gather_all(const struct gpu_sweep *sweep, const struct sweep_memory *s, struct particle *it)
 {
@@ -263,6 +282,8 @@ INLINE void gather_all(const struct gpu_sweep *sweep, const struct sweep_memory 
     gather(sweep, s, it);
     if (IS_FLIP)
         gather_flip(sweep, s, it, before.v);
+    if (!(before.mass > 0)) /* it has left the domain, and waits for its deletion */
+        rest(it);
 }
 
 /* ---- colliders --------------------------------------------------------------------------------------------------- */
@@ -293,9 +314,10 @@ NOINLINE void touch_particle(const struct gpu_sweep *sweep, const mpm_collider_b
 NOINLINE void touch_particles(const struct gpu_sweep *sweep, mpm_collider_book *books, const int block[3],
                               struct particle *it, bool valid)
 {
-    __shared__ double part[SWEEP_WARPS][BOOK];
+    __shared__ double part[SWEEP_WARPS][GPU_BOOK];
     struct held held;
     held.contacts = 0;
+    valid &= it->mass > 0;
     if (valid)
         touch_particle(sweep, books, block, it->x, it->mass, it->v, &held);
     if (IS_FLIP && valid) { /* what moves the particle has no momentum */
@@ -369,6 +391,12 @@ INLINE void measure_most(struct sweep_memory *s, int which, real a)
         *most = a;
 }
 
+/* What has become of a particle in its step. */
+struct fate {
+    bool clipped, outside, clamped, frozen;
+    real lost; /* the mass that it had; totals of the step have it still */
+};
+
 INLINE bool is_outside(const struct sweep_memory *s, const real x[DIM])
 {
     bool inside = true;
@@ -377,13 +405,44 @@ INLINE bool is_outside(const struct sweep_memory *s, const real x[DIM])
     return !inside;
 }
 
+INLINE bool is_out_of_range(const struct gpu_sweep *sweep, real J)
+{
+    return !(sweep->J_low <= J && J <= sweep->J_high);
+}
+
+/* What becomes of a particle that is outside: back onto the face, or without mass, which the host deletes later. The
+ * error about one that is out of range, too, needs its mass. */
+INLINE void leave(const struct gpu_sweep *sweep, const struct sweep_memory *s, int p, struct particle *it,
+                  struct fate *fate)
+{
+    unsigned beyond = 0;
+    UNROLL for (int a = 0; a < DIM; a++)
+        beyond |= (it->x[a] < s->lowest[a] ? 1u : 0) << 2 * a | (it->x[a] > s->highest[a] ? 1u : 0) << (2 * a + 1);
+    const mpm_leave what = mpm_leave_fate(sweep->on_leave, beyond);
+    const real room = (real)sweep->allowed;
+    if (what == MPM_LEAVE_DELETE && is_out_of_range(sweep, it->state.J))
+        return;
+    fate->outside = true;
+    fate->clamped = what == MPM_LEAVE_CLAMP;
+    fate->frozen = what == MPM_LEAVE_DELETE;
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const real low = s->lowest[a] + room, high = s->highest[a] - room, x = it->x[a];
+        it->x[a] = !fate->clamped ? x : x < low ? low : x > high ? high : x;
+    }
+    if (!fate->frozen)
+        return;
+    fate->lost = it->mass;
+    it->mass = it->volume = sweep->particles.mass[p] = sweep->particles.volume[p] = 0;
+    rest(it);
+}
+
 /* Adds the particles of a warp; those of lanes that are not valid have mass 0. Sums are left in shared memory after
  * every chunk, because registers decide how many CTAs run. */
 INLINE void measure(const struct gpu_sweep *sweep, struct sweep_memory *s, const struct particle *it,
-                    const struct law_evaluation *evaluation, bool valid, bool clipped)
+                    const struct law_evaluation *evaluation, bool valid, const struct fate *fate)
 {
-    const real m = it->mass, *v = it->v, *x = it->x;
-    const real volume_per_mass = valid ? it->volume / m : 0, damping = volume_per_mass * evaluation->damping;
+    const real m = it->mass + fate->lost, *v = it->v, *x = it->x;
+    const real volume_per_mass = valid && m > 0 ? it->volume / m : 0, damping = volume_per_mass * evaluation->damping;
     const real gradient2 = valid ? matrix_dot(it->C, it->C) : 0;
     real rate2 = volume_per_mass * evaluation->isolated * sweep->isolated, speed = 0, v2 = v[0] * v[0];
     if (damping > 0)
@@ -396,6 +455,12 @@ INLINE void measure(const struct gpu_sweep *sweep, struct sweep_memory *s, const
     measure_most(s, GPU_WAVE2, volume_per_mass * evaluation->wave);
     measure_most(s, GPU_SPEED, speed);
     measure_most(s, GPU_GRADIENT2, gradient2);
+    if (IS_FLIP) {
+        real moves = 0;
+        UNROLL for (int a = 0; a < DIM; a++)
+            moves = wide_max(wide_abs(it->moves[a]), moves);
+        measure_most(s, GPU_ADVECTION, moves);
+    }
     measure_sum(s, GPU_MASS, m);
     UNROLL for (int a = 0; a < DIM; a++) {
         measure_sum(s, GPU_MOMENTUM + a, m * v[a]);
@@ -408,11 +473,11 @@ INLINE void measure(const struct gpu_sweep *sweep, struct sweep_memory *s, const
     }
     measure_sum(s, GPU_KINETIC, m * (v2 + sweep->h * sweep->spin * gradient2));
     measure_sum(s, GPU_ELASTIC, valid ? it->volume * evaluation->energy : 0);
-    const real J = it->state.J;
-    const bool out_of_range = !(sweep->J_low <= J && J <= sweep->J_high);
-    measure_sum(s, GPU_OUTSIDE, valid && is_outside(s, x) ? 1 : 0);
-    measure_sum(s, GPU_OUT_OF_RANGE, valid && out_of_range ? 1 : 0);
-    measure_sum(s, GPU_CLIPPED, valid && clipped ? 1 : 0);
+    measure_sum(s, GPU_OUTSIDE, fate->outside ? 1 : 0);
+    measure_sum(s, GPU_CLAMPED, fate->clamped ? 1 : 0);
+    measure_sum(s, GPU_FROZEN, fate->frozen ? 1 : 0);
+    measure_sum(s, GPU_OUT_OF_RANGE, valid && m > 0 && is_out_of_range(sweep, it->state.J) ? 1 : 0);
+    measure_sum(s, GPU_CLIPPED, fate->clipped ? 1 : 0);
 }
 
 /* The report of the block, in the frame of the domain. */
@@ -501,7 +566,7 @@ NOINLINE void scatter_forces(const struct gpu_sweep *sweep, struct sweep_memory 
         }
         chunk_add(&s->chunk, &gift, valid);
     }
-    chunk_end(&s->chunk, sweep->force_tiles + (size_t)own_place(sweep) * GPU_TILE);
+    chunk_end(&s->chunk, sweep->force_tiles + (size_t)own_place(sweep) * GPU_TILE, false);
 }
 
 INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const bool scatters)
@@ -525,7 +590,7 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
     for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
         const int p = first + (int)threadIdx.x;
         const bool valid = p < end, warp_has_any = p - (int)threadIdx.x % 32 < end;
-        bool clipped = false;
+        struct fate fate = {};
         struct particle it = {};
         struct law_evaluation evaluation = {};
         struct gift gift = {};
@@ -540,24 +605,27 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
 #endif
         if (valid) {
             if (gathers) {
-                clipped = advance(sweep, law_of(sweep, p), &it);
+                fate.clipped = advance(sweep, law_of(sweep, p), &it);
+                if (!LAW_KEEPS_J)
+                    it.state.J = matrix_det(it.state.F);
+                if (it.mass > 0 && is_outside(s, it.x))
+                    leave(sweep, s, p, &it, &fate);
                 particle_store(&it, sweep, p, !scatters || IS_FLIP);
-            }
-            if (!LAW_KEEPS_J)
+            } else if (!LAW_KEEPS_J)
                 it.state.J = matrix_det(it.state.F);
             evaluation = MPM_GLUE(LAW, _evaluate)(law_of(sweep, p), it.state, it.C);
             if (scatters)
                 give(sweep, &it, &evaluation.tau, &gift, true, !IS_FLIP);
         }
         if (gathers && warp_has_any)
-            measure(sweep, s, &it, &evaluation, valid, clipped);
+            measure(sweep, s, &it, &evaluation, valid, &fate);
         if (scatters)
             chunk_add(&s->chunk, &gift, valid);
     }
     if (gathers)
         measure_end(sweep, s, block);
     if (scatters)
-        chunk_end(&s->chunk, sweep->tiles + (size_t)own_place(sweep) * GPU_TILE);
+        chunk_end(&s->chunk, sweep->tiles + (size_t)own_place(sweep) * GPU_TILE, false);
     if (scatters && IS_FLIP)
         scatter_forces(sweep, s, gathers ? sweep->new_x : sweep->particles.x);
 }
@@ -579,10 +647,11 @@ INLINE void synchronize_block(const struct gpu_sweep *sweep)
     for (int p = start[0] + (int)threadIdx.x; p < start[GPU_CELLS]; p += GPU_SWEEP_THREADS) {
         struct particle it = {};
         load_vector(it.x, sweep->particles.x, p, n);
-        gather(sweep, s, &it);
+        it.mass = sweep->particles.mass[p];
+        gather_all(sweep, s, &it);
 #if GPU_COLLIDES
         struct held held;
-        if (books)
+        if (books && it.mass > 0)
             touch_particle(sweep, books, block, it.x, 0, it.v, &held);
 #endif
         store_vector(sweep->particles.v, p, n, it.v);
@@ -613,9 +682,50 @@ INLINE void measure_block(const struct gpu_sweep *sweep)
                 it.state.J = matrix_det(it.state.F);
             evaluation = MPM_GLUE(LAW, _evaluate)(law_of(sweep, p), it.state, it.C);
         }
-        measure(sweep, s, &it, &evaluation, valid, false);
+        const struct fate none = {};
+        measure(sweep, s, &it, &evaluation, valid, &none);
     }
     measure_end(sweep, s, block);
+}
+
+/* Adds dt m b to what P2G has given to the tiles, where FLIP has dt f. Reports the sum of m b. */
+INLINE void push_block(const struct gpu_sweep *sweep)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int place = own_place(sweep), *start = sweep->start + (size_t)place * GPU_CELLS, end = start[GPU_CELLS];
+    int block[3];
+    pair_at(&sweep->blocks, sweep->key_of[place], block);
+    measure_begin(sweep, s, block);
+    chunk_begin(&s->chunk);
+    __syncthreads();
+    for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        struct gift gift = {};
+        double force[3] = {0, 0, 0};
+        if (p < end) {
+            real x[DIM];
+            struct stencil at;
+            load_vector(x, sweep->particles.x, p, sweep->particles.stride);
+            stencil_prepare(&at, x);
+            UNROLL for (int a = 0; a < 3; a++)
+                gift.cell[a] = at.cell[a];
+            UNROLL for (int b = 0; b < DIM; b++) {
+                gift.e[b] = at.e[b];
+                force[b] = (double)sweep->particles.mass[p] *
+                           sweep->acceleration[(size_t)sweep->particles.row[p] * DIM + b];
+                gift.Q[b] = (real)(sweep->push * force[b]);
+            }
+        }
+        UNROLL for (int b = 0; b < DIM; b++) {
+            const double sum = warp_sum(force[b]);
+            if (threadIdx.x % 32 == 0)
+                s->sum[threadIdx.x / 32][GPU_FORCE + b] += sum;
+        }
+        chunk_add(&s->chunk, &gift, p < end);
+    }
+    measure_end(sweep, s, block);
+    chunk_end(&s->chunk, (IS_FLIP ? sweep->force_tiles : sweep->tiles) + (size_t)place * GPU_TILE, true);
 }
 
 /* How far G2P would move particles, and how much it would compress them; writes nothing but the report. */
@@ -638,12 +748,15 @@ INLINE void dry_run_block(const struct gpu_sweep *sweep)
             continue;
         if (p < end) {
             load_vector(it.x, sweep->particles.x, p, sweep->particles.stride);
-            gather(sweep, s, &it);
+            if (IS_FLIP)
+                load_vector(it.v, sweep->particles.v, p, sweep->particles.stride);
+            it.mass = sweep->particles.mass[p];
+            gather_all(sweep, s, &it);
             loss = 1 - matrix_det(matrix_add_diagonal(matrix_scale(sweep->dt, it.C), 1));
         }
         UNROLL for (int a = 0; a < DIM; a++)
-            speed = wide_max(wide_abs(it.v[a]), speed);
-        measure_most(s, GPU_SPEED, speed);
+            speed = wide_max(wide_abs(IS_FLIP ? it.moves[a] : it.v[a]), speed);
+        measure_most(s, ADVECTION, speed);
         measure_most(s, GPU_LOSS, loss);
     }
     measure_end(sweep, s, block);
@@ -651,7 +764,8 @@ INLINE void dry_run_block(const struct gpu_sweep *sweep)
 
 extern "C" {
 __constant__ mpm_gpu_image gpu_image = {sizeof(real), DIM, sizeof(struct LAW), GPU_SWEEP_THREADS,
-                                        sizeof(struct sweep_memory)};
+                                        sizeof(struct sweep_memory), GPU_COLLIDES,
+                                        (unsigned)GPU_TRANSFER, GPU_PUSHES};
 }
 
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) p2g(struct gpu_sweep sweep)
@@ -678,6 +792,16 @@ extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS)
     measure_particles(struct gpu_sweep sweep)
 {
     measure_block(&sweep);
+}
+
+/** After P2G: a body force, where the image has it. */
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) push(struct gpu_sweep sweep)
+{
+#if GPU_PUSHES
+    push_block(&sweep);
+#else
+    (void)sweep;
+#endif
 }
 
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) dry_run(struct gpu_sweep sweep)
