@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "mpm/cpu_backend.h"
-#include "mpm/gpu/boundary.h"
+#include "mpm/gpu/gpu_boundary.h"
 #include "mpm/state.h"
 
 enum {

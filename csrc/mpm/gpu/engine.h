@@ -42,7 +42,7 @@ typedef struct mpm_gpu_material {
 /** Whose books of colliders: those of sweeps, for particles, or of passes, for nodes. */
 typedef enum mpm_gpu_finder { MPM_GPU_SWEEPS, MPM_GPU_PASSES, MPM_GPU_FINDERS } mpm_gpu_finder;
 
-/** The colliders (boundary.h). */
+/** The colliders (gpu_boundary.h). */
 typedef struct mpm_gpu_boundary {
     mpm_gpu_array packed;      /* pack.h */
     mpm_gpu_array books, sums; /* of a launch, [CTA][collider]; [collider] */

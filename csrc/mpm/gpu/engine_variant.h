@@ -9,7 +9,7 @@
 #define ALIGN_VEC4 __attribute__((aligned(16)))
 #include "materials/law_switch.h"
 #include "materials/prepared.h"
-#include "mpm/gpu/boundary.h"
+#include "mpm/gpu/gpu_boundary.h"
 #include "mpm/gpu/engine.h"
 #include "mpm/gpu/launch.h"
 #include "mpm/memory/axis_images.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mpm/gpu/boundary.h"
+#include "mpm/gpu/gpu_boundary.h"
 
 #include "mpm/gpu/pack.h"
 
