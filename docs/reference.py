@@ -21,7 +21,7 @@ LONG = 12  # a class with more members has a page of its own
 # What public functions return or take, and nobody makes by name.
 RESULTS = (
     "mpm.scene.Body", "mpm.scene.colliders.Collider", "mpm.scene.emitters.Emitter", "mpm.solver.particles.Particles",
-    "mpm.solver.totals.Totals",
+    "mpm.solver.device_arrays.DeviceArray", "mpm.solver.totals.Totals",
     "mpm.solver.totals.History",
     "mpm.handles.solver.Solver", "mpm.solver.stepping.StableDt", "mpm.mpm.grid.Grid", "mpm.mpm.equilibrium.Equilibrium",
     "mpm.mpm.rigidstate.RigidState",

@@ -539,6 +539,19 @@ class Simulation(Core):
         """The same, of a collider, between steps."""
     def memory(self) -> dict[str, int]:
         """Bytes held: "particles", "grid", "views", "colliders"."""
+    def lend(
+        self, name: str, /
+    ) -> tuple[object, int, tuple[int, ...], tuple[int, ...], str, tuple[int, int], int]:
+        """An array of a GPU, a field or "row": a loan that keeps its memory, its address, shape, strides in bytes,
+        format, kind and number of its device as DLPack counts them, and `changes` at the time.
+
+        Raises
+        ------
+        KeyError
+            The simulation is on no GPU, or that has no such field.
+        """
+    def changes(self) -> int:
+        """How often the arrays of the GPU have changed."""
     def has_image(self, law: str, varies: bool, /) -> bool:
         """Has a driver of `use_gpu` the image of the law, for numbers as parameters or for those that vary?"""
     def use_gpu(self, law: str, varies: bool, driver: object, /) -> None:
@@ -599,4 +612,7 @@ class FEM(Core):
         """Bytes held: "nodes", "views", "elements", "colliders"."""
 
 def cuda_devices(library: str = ..., /) -> tuple[int, list[tuple[str, int, int, int]]]: ...
+def dlpack(loan: object, versioned: bool, /) -> object:
+    """A capsule of DLPack for an array that a core has lent."""
+
 def cuda_driver(image: bytes, ordinal: int, library: str = ..., /) -> object: ...

@@ -413,6 +413,8 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "failing_process": (),
         "holder": (whole(0, 1, 2**31),),
         "has_image": (text("sand"), Kind(False, ())),
+        "lend": (text("x"),),
+        "changes": (),
         "use_gpu": (text("sand"), Kind(False, ()), Kind(object(), (None, 1, "cuda", b"a", [], Raising()))),
         "set_contact": (text("separate"), number(0.5), number(0.0)),
         "name_joint": (whole(0, 1, 2**31), text("joint:a")),

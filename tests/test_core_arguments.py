@@ -50,7 +50,7 @@ def test_good_arguments_are_taken(name, method):
     core = BEFORE.get(method, filled)(name)
     call, good = getattr(core, method), [kind.good for kind in METHODS[name][method]]
     # Bodies stay; loads come before them; the table has no driver of a GPU.
-    if (name, method) == ("FEM", "delete_particles") or method in ("add_load", "use_gpu"):
+    if (name, method) == ("FEM", "delete_particles") or method in ("add_load", "use_gpu", "lend"):
         with pytest.raises(CLEAN):
             call(*good)
     else:

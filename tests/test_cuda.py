@@ -434,6 +434,9 @@ def test_a_simulation_runs_on_the_driver(emulation):
         sim.step(20)
     assert one.state_hash() == other.state_hash() == emulated.state_hash()
     assert (one.history["kinetic"] == emulated.history["kinetic"]).all()
+    lent = other.particles.on_device("v").__cuda_array_interface__
+    assert (lent["shape"], lent["typestr"], lent["data"][1]) == ((len(other.particles), 2), "<f4", True)
+    assert other.particles.on_device("v").__dlpack_device__() == (2, 1)
     before = emulation.left()
     assert before.arrays > 20 and before.modules == 2 and before.current == 0
     del one, sim

@@ -553,6 +553,52 @@ def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
         sim.save("/dev/null")
 
 
+def test_arrays_of_the_device_are_lent_without_a_copy():
+    sim = graded("sand", 2, "float64", "emulated", 4)
+    particles, order = sim.particles, np.from_dlpack(sim.particles.on_device("row"))
+    for name in ("x", "v", "F", "C", "mass", "volume", "Jp", "E"):
+        lent, known = np.from_dlpack(particles.on_device(name)), np.asarray(particles[name])
+        assert np.array_equal(lent, known[order], equal_nan=True), name
+        assert lent.dtype == known.dtype and lent.strides[0] == lent.itemsize and not lent.flags.writeable
+    assert not np.array_equal(order, np.arange(len(order)))
+    same = [np.from_dlpack(particles.on_device("F")).__array_interface__["data"][0] for _ in range(2)]
+    assert same[0] == same[1]
+    for name in ("id", "material", "J", "mark"):
+        with pytest.raises(KeyError, match="the device has no such field"):
+            particles.on_device(name)
+    with pytest.raises(KeyError, match="runs on 'cpu'"):
+        body("neo_hookean", 2, device="cpu").particles.on_device("x")
+
+
+def test_an_array_of_the_device_is_that_of_one_state():
+    sim = body("neo_hookean", 2)
+    sim.step(2)
+    old, held = sim.particles.on_device("v"), np.from_dlpack(sim.particles.on_device("v"))
+    sim.totals()
+    assert np.array_equal(np.from_dlpack(old), held)
+    with pytest.raises(BufferError, match="is not copied"):
+        old.__dlpack__(copy=True)
+    with pytest.raises(AttributeError, match="not in the memory of a GPU"):
+        old.__cuda_array_interface__  # noqa: B018
+    sim.particles.v[:] = 1
+    assert (np.from_dlpack(sim.particles.on_device("v")) == 1).all()
+    for steps in (0, 1):
+        for _ in range(steps):
+            sim.step(1)
+        with pytest.raises(BufferError, match=r"on_device\('v'\): the simulation has changed since"):
+            old.__dlpack__()
+    sim.add(
+        mpm.shapes.Box((-0.5, 0), (0.5, 0.5)), sim.materials[0]
+    )  # larger arrays take the places of the lent ones
+    sim.step(1)
+    del sim
+    gc.collect()
+    assert np.isfinite(held).all() and emulated_device.holds_arrays()
+    del held, old
+    gc.collect()
+    assert not emulated_device.holds_arrays()
+
+
 def test_simulations_leave_no_memory_of_the_device_behind():
     gc.collect()
     assert not emulated_device.holds_arrays()

@@ -26,6 +26,7 @@ struct gpu {
     mpm_measure measure;
     mpm_block_report report;
     mpm_gpu_laws laws;
+    uint64_t changes; /* of what the device's columns show */
 };
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
@@ -93,6 +94,7 @@ static void copy_column(struct gpu *gpu, int column, bool to_device)
         count = engine->strains - place.first;
     if (!place.array || !engine->count || count <= 0)
         return;
+    gpu->changes += to_device;
     if (column != ROWS && to_device)
         mpm_engine_write(engine, place.array, place.first, count, place.width, host);
     else if (column != ROWS)
@@ -114,6 +116,7 @@ static void look_at(struct gpu *gpu, int column)
 static void forget(struct gpu *gpu)
 {
     gpu->simulation->grid_valid &= !gpu->resident;
+    gpu->changes++;
     gpu->resident = false;
 }
 
@@ -491,6 +494,7 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     if (operation == MPM_G2P || operation == MPM_G2P2G)
         gpu->books[MPM_GPU_SWEEPS] = of->colliders.books;
     outdate(gpu, operation);
+    gpu->changes += operation != MPM_MEASURE && operation != MPM_DRY_RUN;
     if (operation == MPM_P2G || operation == MPM_SYNCHRONIZE)
         return;
     gpu->measures = of->measures;
@@ -599,6 +603,7 @@ static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particle
     }
     /* Nothing can fail from here on, but the device. */
     engine->variant->move(engine, x, binning->mid_step ? nodes : -1);
+    gpu->changes++;
     void *const kept = gpu->x[0];
     gpu->x[0] = gpu->x[1];
     gpu->x[1] = kept;
@@ -794,4 +799,71 @@ mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *im
     simulation->backend = &gpu->backend;
     simulation->particles.device = &gpu->backend.device;
     return MPM_OK;
+}
+
+/* ---- arrays for other libraries ---------------------------------------------------------------------------------- */
+
+/* Where the device has a field; no array: nowhere. */
+static struct place field_place(struct gpu *gpu, const char *name)
+{
+    const mpm_fields *fields = &gpu->simulation->store.fields;
+    const int found = mpm_fields_find(fields, name);
+    const bool has_J_alone = gpu->engine.strains == 1;
+    if (found == MPM_FIELD_J && has_J_alone)
+        return place_of(gpu, mpm_fields_F(fields->dim));
+    if (found < 0 || fields->row[found].column < 0 || (found == MPM_FIELD_F && gpu->simulation->has_fluid))
+        return (struct place){0};
+    return place_of(gpu, fields->row[found].column);
+}
+
+/* Shape and strides of components that follow each other. */
+static void shape(const mpm_gpu_engine *engine, mpm_rank rank, mpm_gpu_shown *shown)
+{
+    const int64_t d = engine->dim, stride = engine->stride, components = mpm_rank_components(rank, engine->dim);
+    shown->axes = rank == MPM_SCALAR ? 1 : rank == MPM_TENSOR ? 3 : 2;
+    shown->shape[0] = engine->count;
+    shown->strides[0] = 1;
+    shown->shape[1] = rank == MPM_TENSOR ? d : components;
+    shown->strides[1] = rank == MPM_TENSOR ? d * stride : stride;
+    shown->shape[2] = d;
+    shown->strides[2] = stride;
+}
+
+mpm_status mpm_gpu_backend_lend(mpm_simulation *simulation, const char *name, mpm_gpu_shown *shown)
+{
+    struct gpu *gpu = gpu_of(simulation);
+    if (!gpu)
+        return MPM_BAD_ARGUMENT;
+    mpm_gpu_engine *engine = &gpu->engine;
+    const bool is_row = !strcmp(name, "row"), is_x = !strcmp(name, "x");
+    mpm_status status = ready(&gpu->backend);
+    if (!status && is_x)
+        status = engine->variant->show(engine, x_of(gpu, simulation->particles.column[MPM_COLUMN_X]));
+    if (status)
+        return status;
+    struct place place = is_row ? place_of(gpu, ROWS) : field_place(gpu, name);
+    if (is_x)
+        place.array = &engine->shown;
+    if (!place.array)
+        return MPM_BAD_ARGUMENT;
+    const int field = mpm_fields_find(&simulation->store.fields, name);
+    *shown = (mpm_gpu_shown){.is_integer = is_row, .size = is_row ? sizeof(int32_t) : engine->real_size,
+                             .device_kind = engine->driver->device_kind,
+                             .device_number = engine->driver->device_number, .changes = gpu->changes};
+    shape(engine, is_row ? MPM_SCALAR : simulation->store.fields.row[field].rank, shown);
+    if (place.array->at)
+        shown->at = (char *)place.array->at + (size_t)place.first * (size_t)engine->stride * shown->size;
+    atomic_fetch_add(&engine->lent, 1);
+    return MPM_OK;
+}
+
+void mpm_gpu_backend_return(mpm_simulation *simulation)
+{
+    atomic_fetch_sub(&gpu_of(simulation)->engine.lent, 1);
+}
+
+uint64_t mpm_gpu_backend_changes(const mpm_simulation *simulation)
+{
+    const struct gpu *gpu = gpu_of(simulation);
+    return gpu ? gpu->changes : 0;
 }

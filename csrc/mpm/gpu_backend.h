@@ -16,5 +16,27 @@
  *  blocks. */
 mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *image);
 
+/** An array of the device for other libraries: what users know as a field, in the order of the device. */
+typedef struct mpm_gpu_shown {
+    void *at;
+    int axes;
+    int64_t shape[3], strides[3];   /* in numbers */
+    bool is_integer;                /* of 32 bits; or a real */
+    size_t size;                    /* bytes of a number */
+    int device_kind, device_number; /* as DLPack counts them */
+    uint64_t changes;               /* mpm_gpu_backend_changes: from another number on, the array shows something else */
+} mpm_gpu_shown;
+
+/** Lends a field of the current state, or "row", the users' row of each particle. x is an array of its own, the others
+ *  are those of the simulation. The memory lasts until mpm_gpu_backend_return and the end of the simulation. Errors:
+ *  those of a step; MPM_BAD_ARGUMENT if the simulation is on no device, or the device has no such field. */
+mpm_status mpm_gpu_backend_lend(mpm_simulation *simulation, const char *name, mpm_gpu_shown *shown);
+
+/** Returns what was lent. From any thread, also during a run. */
+void mpm_gpu_backend_return(mpm_simulation *simulation);
+
+/** How often the device's arrays have changed. */
+uint64_t mpm_gpu_backend_changes(const mpm_simulation *simulation);
+
 /** Has the simulation such an image? Its driver is not read. */
 bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image);

@@ -123,7 +123,8 @@ static int module_exec(PyObject *module)
         PyModule_AddFunctions(module, mpm_drawing_methods) ||
         PyModule_AddFunctions(module, mpm_python_collider_methods) ||
         PyModule_AddFunctions(module, mpm_python_ode_methods) ||
-        PyModule_AddFunctions(module, mpm_python_cuda_methods))
+        PyModule_AddFunctions(module, mpm_python_cuda_methods) ||
+        PyModule_AddFunctions(module, mpm_python_device_array_methods))
         return -1;
     if (!(state->core_type = add_type(module, &mpm_python_core_spec, NULL)))
         return -1;

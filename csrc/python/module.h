@@ -35,6 +35,7 @@ extern PyMethodDef mpm_drawing_methods[];
 extern PyMethodDef mpm_python_collider_methods[];
 extern PyMethodDef mpm_python_ode_methods[];
 extern PyMethodDef mpm_python_cuda_methods[];
+extern PyMethodDef mpm_python_device_array_methods[];
 
 /** The number of a law of the registry; -1, without an exception, if it has none of that name. */
 int mpm_python_find_law(const char *name);

@@ -9,6 +9,7 @@
 #include "mpm/implicit.h"
 #include "mpm/odd_backend.h"
 #include "python/core.h"
+#include "python/device_array.h"
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
@@ -459,6 +460,30 @@ static PyObject *use_gpu(PyObject *self, PyObject *args)
     return mpm_python_core_finish(self, status);
 }
 
+static PyObject *lend(PyObject *self, PyObject *args)
+{
+    const char *name;
+    mpm_gpu_shown shown;
+    if (!PyArg_ParseTuple(args, "s", &name))
+        return NULL;
+    mpm_simulation *core = enter(self);
+    if (!core)
+        return NULL;
+    const mpm_status status = mpm_gpu_backend_lend(core, name, &shown);
+    if (status == MPM_BAD_ARGUMENT) {
+        PyErr_SetString(PyExc_KeyError, name);
+        return NULL;
+    }
+    return status ? mpm_python_core_finish(self, status) : mpm_python_lend(self, core, &shown);
+}
+
+static PyObject *changes(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    mpm_simulation *core = enter(self);
+    return core ? PyLong_FromUnsignedLongLong(mpm_gpu_backend_changes(core)) : NULL;
+}
+
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
      "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
@@ -492,6 +517,10 @@ static PyMethodDef methods[] = {
     {"set_heat_collider", set_heat_collider, METH_VARARGS,
      "set_heat_collider(collider, kind, value, coefficient): the same, of a collider; between steps"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
+    {"lend", lend, METH_VARARGS,
+     "lend(name): an array of a GPU, a field or 'row': (loan, address, shape, strides, format, (kind, number), changes); "
+     "KeyError if the device has none"},
+    {"changes", changes, METH_NOARGS, "How often the arrays of the GPU have changed."},
     {"has_image", has_image, METH_VARARGS, "has_image(law, varies): has a driver of use_gpu the image of the law?"},
     {"use_gpu", use_gpu, METH_VARARGS,
      "use_gpu(law, varies, driver): a simulation without particles, whose kernels have one lane, runs on the GPU of a "

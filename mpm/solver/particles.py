@@ -13,6 +13,7 @@ from mpm.base.fieldtable import DISSIPATIONS, KNOWN, RANKS, TAKEN
 from mpm.materials.laws import registry
 from mpm.shapes import Shape
 from mpm.solver import derived
+from mpm.solver.device_arrays import DeviceArray, lent
 
 if TYPE_CHECKING:
     from mpm.solver.core import Core
@@ -100,6 +101,36 @@ class Particles:
         """A read-only copy of a field. Unlike a view, it cannot change the field: no comparison before a run."""
         data, dtype, shape = self._core.field(name).copy()
         return np.frombuffer(data, dtype=dtype).reshape(shape)
+
+    def on_device(self, name: str) -> DeviceArray:
+        """A field where it is on a GPU, for other libraries, without a copy: it has ``__dlpack__`` and
+        ``__cuda_array_interface__``. ::
+
+            F = torch.from_dlpack(sim.particles.on_device("F"))    # (n, d, d)
+            row = torch.from_dlpack(sim.particles.on_device("row"))
+
+        The particles come in the order of the device, which changes; ``"row"`` (int32) tells which row of
+        `sim.particles` each of them is. Every component is contiguous over the particles, so the strides of ``F`` are
+        those of an array (d, d, n). The array is read-only, and shows the state at the time of the call: after the
+        next step or write, ask again. An array that a library has made before then shows whatever its memory has,
+        which stays allocated; ``"x"`` alone is an array of its own, which the next call overwrites.
+
+        Parameters
+        ----------
+        name : str
+            A field of the core or of a law, or ``"row"``.
+
+        Raises
+        ------
+        ValueError
+            The method has no GPU.
+        KeyError
+            The device does not have the field: it is a user's, ``"id"`` or ``"material"``; it is ``"F"`` where there
+            are fluids, or ``"J"`` where there are others; or the simulation runs on the processor.
+        MemoryError
+            The device is full.
+        """
+        return lent(self._core, name)
 
     def __setitem__(self, name: str, values: npt.ArrayLike) -> None:
         """Write values that have the field's shape or broadcast to it; all or nothing."""

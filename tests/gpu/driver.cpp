@@ -138,7 +138,7 @@ extern "C" mpm_gpu_driver *emulated_new(int threads, size_t room, long long call
 {
     emulated *made = new emulated{};
     made->driver = {gpu_image, allocate, release, copy, copy, copy, fill, launch_kernel, wait_for_all, words,
-                    free_driver};
+                    free_driver, 1, 0};
     made->threads = (order)threads, made->room = room, made->calls = calls;
     return &made->driver;
 }

@@ -430,7 +430,7 @@ mpm_status mpm_cuda_driver_new(mpm_gpu_driver **made, const mpm_allocator *alloc
     d->table = (mpm_gpu_driver){
         .allocate = device_allocate, .release = device_release, .write = device_write, .read = device_read,
         .copy = device_copy, .fill = device_fill, .launch = device_launch, .wait = device_wait,
-        .words = device_words, .free = device_free,
+        .words = device_words, .free = device_free, .device_kind = 2, .device_number = ordinal, /* kDLCUDA */
     };
     d->allocator = *allocator;
     d->process = getpid();

@@ -43,7 +43,8 @@
     X(MPM_GPU_COUNT_CELLS, count_cells) \
     X(MPM_GPU_PUT, put) \
     X(MPM_GPU_SORT_CELLS, sort_cells) \
-    X(MPM_GPU_MOVE, move)
+    X(MPM_GPU_MOVE, move) \
+    X(MPM_GPU_SHOW_PLACES, show_places)
 
 #define MPM_GPU_ENUMERATOR(enumerator, name) enumerator,
 typedef enum mpm_gpu_kernel { MPM_GPU_KERNELS(MPM_GPU_ENUMERATOR) MPM_GPU_KERNEL_COUNT } mpm_gpu_kernel;
@@ -70,4 +71,5 @@ struct mpm_gpu_driver {
     mpm_status (*wait)(mpm_gpu_driver *driver);
     const char *(*words)(const mpm_gpu_driver *driver); /* of the failure: valid until `free` */
     void (*free)(mpm_gpu_driver *driver);               /* the memory that is left, and the driver itself */
+    int device_kind, device_number;                     /* of the memory, as DLPack counts them */
 };

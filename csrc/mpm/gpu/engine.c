@@ -3,9 +3,25 @@
 
 #include <string.h>
 
+/* Keeps what may be lent. Without memory of the host for a list, the driver frees it in the end. */
+static void keep(mpm_gpu_engine *engine, void *memory)
+{
+    if (!mpm_memory_grow(engine->allocator, (void **)&engine->kept, &engine->kept_capacity, engine->kept_count,
+                         engine->kept_count + 1, sizeof *engine->kept))
+        engine->kept[engine->kept_count++] = memory;
+}
+
+static void release_kept(mpm_gpu_engine *engine)
+{
+    while (engine->kept_count && !atomic_load(&engine->lent))
+        engine->driver->release(engine->driver, engine->kept[--engine->kept_count]);
+}
+
 void mpm_engine_drop(mpm_gpu_engine *engine, mpm_gpu_array *array)
 {
-    if (array->at)
+    if (array->at && atomic_load(&engine->lent))
+        keep(engine, array->at);
+    else if (array->at)
         engine->driver->release(engine->driver, array->at);
     *array = (mpm_gpu_array){0};
 }
@@ -16,6 +32,7 @@ mpm_status mpm_engine_hold(mpm_gpu_engine *engine, mpm_gpu_array *array, size_t 
         return engine->failure;
     if (bytes <= array->bytes)
         return MPM_OK;
+    release_kept(engine);
     mpm_engine_drop(engine, array);
     const mpm_status status = engine->driver->allocate(engine->driver, &array->at, bytes);
     if (!status)
@@ -200,7 +217,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
 {
     mpm_gpu_array *const all[] = {
         &engine->nodes[0], &engine->nodes[1], &engine->v_before, &engine->tiles, &engine->force_tiles,
-        &engine->reports[0], &engine->reports[1], &engine->acceleration,
+        &engine->reports[0], &engine->reports[1], &engine->acceleration, &engine->shown,
         &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
         &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],
         &engine->all[2]};
@@ -211,6 +228,8 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         mpm_engine_drop(engine, all[k]);
     clear_materials(engine);
+    release_kept(engine);
+    mpm_memory_free(engine->allocator, engine->kept);
     mpm_memory_free(engine->allocator, engine->staged);
     engine->staged = NULL;
 }

@@ -7,6 +7,8 @@
  * The first failure of a driver ends all launches that follow; functions without a status leave it in `failure`.
  */
 #pragma once
+#include <stdatomic.h>
+
 #include "mpm/gpu/driver.h"
 #include "mpm/kernels/kernels.h"
 
@@ -85,6 +87,8 @@ typedef struct mpm_gpu_variant {
     /** Makes the tables, the coming ones and those of now, for particles that lie place by place: `key` of each, and
      *  `end`, its last particle and 1. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
     mpm_status (*lay)(mpm_gpu_engine *engine, int places, const int *key, const int *end);
+    /** Positions as users see them, into `shown`, of those in array `x`. Errors: MPM_OUT_OF_MEMORY. */
+    mpm_status (*show)(mpm_gpu_engine *engine, int x);
 } mpm_gpu_variant;
 
 struct mpm_gpu_engine {
@@ -108,6 +112,10 @@ struct mpm_gpu_engine {
     mpm_gpu_array acceleration; /* of a body force, [row][dim] doubles */
     mpm_gpu_array v_before, force_tiles; /* of FLIP and AFLIP: v^n at nodes; dt f */
     mpm_gpu_boundary boundary;
+    mpm_gpu_array shown;       /* positions for users */
+    atomic_int lent;           /* how many arrays others hold: until they return them, none is freed */
+    void **kept;               /* those that would have been */
+    size_t kept_count, kept_capacity;
     mpm_gpu_array block_count, mark[2], key, cell_of, cell_count, order, before[3], all[3]; /* scratch of a sort */
     void *staged;              /* room of the host for copies: MPM_GPU_STAGED reals */
 };

@@ -497,7 +497,19 @@ static mpm_status lay(mpm_gpu_engine *engine, int places, const int *key, const 
     return MPM_OK;
 }
 
+static mpm_status show(mpm_gpu_engine *engine, int x)
+{
+    struct gpu_blocks blocks = blocks_of(engine);
+    struct gpu_particles from = particles_of(engine, &engine->now, x);
+    struct gpu_frame frame = {.dx = engine->dx};
+    memcpy(frame.lower, engine->lower, sizeof frame.lower);
+    const mpm_status status = mpm_engine_hold(engine, &engine->shown, (size_t)from.stride * DIM * sizeof(real));
+    if (!status)
+        run_each(engine, MPM_GPU_SHOW_PLACES, from.count, ARGUMENTS(&blocks, &from, &frame, &engine->shown.at));
+    return status ? status : engine->failure;
+}
+
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, pushed, passed, find, move, lay \
+        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, pushed, passed, find, move, lay, show \
     }

@@ -48,6 +48,11 @@ struct gpu_particles {
     int *row;             /* of the user */
 };
 
+/** The domain, for those who see it from outside. */
+struct gpu_frame {
+    double lower[3], dx; /* [m] */
+};
+
 /* What is measured: by a sweep, per block in x from its first node, then of the domain; by a pass over the nodes. */
 enum {
     GPU_MASS, GPU_MOMENTUM, GPU_MASS_MOMENT = GPU_MOMENTUM + 3, GPU_ANGULAR_MOMENTUM = GPU_MASS_MOMENT + 3,

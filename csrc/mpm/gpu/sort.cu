@@ -9,6 +9,7 @@
  *     list_blocks    key_of, place_of and room_of
  *     count_cells, scan, shift, put, sort_cells       start of every cell; the order
  *     move                                            all fields
+ *     show_places                                     positions for users
  *
  * Compiled once per precision and dimension.
  */
@@ -208,5 +209,25 @@ extern "C" __global__ void move(struct gpu_blocks blocks, const int *order, cons
     if (with_motion) {
         move_column(from.v, to.v, DIM, p, q, stride);
         move_column(from.C, to.C, DIM * DIM, p, q, stride);
+    }
+}
+
+/** Positions as users see them [m]: those beyond a periodic face are wrapped. */
+extern "C" __global__ void show_places(struct gpu_blocks blocks, struct gpu_particles from, struct gpu_frame frame,
+                                       real *x)
+{
+    const int p = thread_number();
+    if (p >= from.count)
+        return;
+    int at[3];
+    pair_at(&blocks, from.key[p], at);
+    for (int a = 0; a < DIM; a++) {
+        const size_t i = (size_t)a * from.stride + p;
+        const double period = blocks.period[a], first = (at[a] - GPU_MARGIN) * GPU_SIDE;
+        double cells = first + (double)from.x[i];
+        cells += period > 0 && cells < 0 ? period : period > 0 && cells >= period ? -period : 0;
+        x[i] = (real)(frame.lower[a] + cells * frame.dx);
+        if (period > 0 && x[i] >= (real)(frame.lower[a] + period * frame.dx)) /* rounded up to the face */
+            x[i] = (real)frame.lower[a];
     }
 }
