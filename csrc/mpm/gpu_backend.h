@@ -24,7 +24,7 @@ typedef struct mpm_gpu_shown {
     bool is_integer;                /* of 32 bits; or a real */
     size_t size;                    /* bytes of a number */
     int device_kind, device_number; /* as DLPack counts them */
-    uint64_t changes;               /* mpm_gpu_backend_changes: from another number on, the array shows something else */
+    uint64_t changes;               /* mpm_gpu_backend_changes: with another number the array shows something else */
 } mpm_gpu_shown;
 
 /** Lends a field of the current state, or "row", the users' row of each particle. x is an array of its own, the others

@@ -518,8 +518,8 @@ static PyMethodDef methods[] = {
      "set_heat_collider(collider, kind, value, coefficient): the same, of a collider; between steps"},
     {"memory", memory, METH_NOARGS, "Bytes held."},
     {"lend", lend, METH_VARARGS,
-     "lend(name): an array of a GPU, a field or 'row': (loan, address, shape, strides, format, (kind, number), changes); "
-     "KeyError if the device has none"},
+     "lend(name): an array of a GPU, a field or 'row': (loan, address, shape, strides, format, (kind, number), "
+     "changes); KeyError if the device has none"},
     {"changes", changes, METH_NOARGS, "How often the arrays of the GPU have changed."},
     {"has_image", has_image, METH_VARARGS, "has_image(law, varies): has a driver of use_gpu the image of the law?"},
     {"use_gpu", use_gpu, METH_VARARGS,
