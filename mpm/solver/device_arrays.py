@@ -27,6 +27,7 @@ class DeviceArray:
 
     def __init__(self, core: Any, name: str) -> None:
         self._core, self._name = core, name
+        self._device: tuple[int, int]
         self._loan, self._pointer, self.shape, self.strides, dtype, self._device, self._changes = core.lend(
             name
         )
