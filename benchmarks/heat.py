@@ -423,8 +423,28 @@ def bilayer(args: argparse.Namespace) -> Iterator[Row]:
     yield "its solute - wall_solute", abs(taken), 0.0, 1e-5 if args.dtype == "float32" else 1e-12
 
 
+def skater(args: argparse.Namespace, by: str) -> mpm.Simulation:
+    """A block that slides on a wall or on a collider."""
+    d, height = args.dim, 0.0 if by == "a wall" else 1 / 8
+    floor = mpm.Wall("separate", friction=0.4)
+    scene = mpm.Scene(
+        (0,) * d,
+        (1.0, *[0.5] * (d - 1)),
+        gravity=(0,) * (d - 1) + (-9.81,),
+        walls={f"{'xyz'[d - 1]}-": floor},
+    )
+    if height:
+        top = mpm.shapes.HalfSpace((0,) * (d - 1) + (height,), (0,) * (d - 1) + (1,))
+        scene.add_collider(top, contact="separate", friction=0.4)
+    deep = [(0.1, 0.35)] * (d - 2)
+    low, high = zip((0.2, 0.6), *deep, (height, height + 0.2), strict=True)
+    law = conductor(1.0, 1.0, E=1e6, density=1000)
+    scene.add(Box(low, high), law, velocity=(1.0,) + (0,) * (d - 1))
+    return mpm.Simulation(scene, dx=1 / 24, dtype=args.dtype, kernel=args.kernel)
+
+
 def friction(args: argparse.Namespace) -> Iterator[Row]:
-    """A block that slides on a plate: heat gained, over the work of friction, which both share."""
+    """Blocks that slide on a plate, which shares the work of friction, on a wall and on a collider: heat gained."""
     d = args.dim
     scene = mpm.Scene(
         (0,) * d,
@@ -445,6 +465,15 @@ def friction(args: argparse.Namespace) -> Iterator[Row]:
     yield "sliding block: work of friction / kinetic energy", work / sim.history["kinetic"][0], 0.3, 1.0
     small = 1e-6 if args.dtype == "float32" else 1e-12
     yield "sliding block: heat - friction_work", abs(heat[-1] - heat[0] - work) / heat[0], 0.0, small
+    for by in ("a wall", "a collider"):
+        sim = skater(args, by)
+        sim.run(0.1)
+        history = sim.history
+        heat, given = history["heat"], float(history["friction_heat"].sum())
+        yield f"block on {by}: heat - friction_heat", abs(heat[-1] - heat[0] - given) / heat[0], 0.0, small
+        energy = sum(history[name] for name in ("kinetic", "elastic", "gravitational"))
+        lost = float(energy[0] - energy[-1])
+        yield f"block on {by}: friction_heat / mechanical energy lost", given / lost, 0.95, 1.0
 
 
 def work(args: argparse.Namespace) -> Iterator[Row]:
@@ -531,8 +560,14 @@ def snowman(args: argparse.Namespace) -> Iterator[Row]:
     height = float(np.asarray(sim.particles.x)[:, 1].max())
     sim.run(1.0)
     history, small = sim.history, 1e-5 if args.dtype == "float32" else 1e-12
-    gained = history["heat"][-1] - history["heat"][0] - history["wall_heat"].sum()
-    yield "melting snowman: heat - wall_heat", abs(float(gained)) / history["heat"][0], 0.0, small
+    given = history["wall_heat"].sum() + history["friction_heat"].sum()
+    gained = history["heat"][-1] - history["heat"][0] - given
+    yield (
+        "melting snowman: heat - wall_heat - friction_heat",
+        abs(float(gained)) / history["heat"][0],
+        0.0,
+        small,
+    )
     yield (
         "melting snowman: drift of the mass",
         abs(float(history["mass"][-1] / history["mass"][0] - 1)),

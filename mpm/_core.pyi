@@ -318,6 +318,7 @@ class Colliders:
         vector: Sequence[float],  # (3,)
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+        friction_heat: float = 0.0,  # share of the heat of friction that the material gets
     ) -> None:
         """The shape as in `shape_distance`."""
     def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:
@@ -346,6 +347,7 @@ class Core:
         vector: Sequence[float],  # (3,)
         frequency: float,
         keys: Any,  # float64 (k, 7): time, displacement, rotation vector
+        friction_heat: float = 0.0,  # share of the heat of friction that the material gets
     ) -> None:
         """Between runs; the shape as in `shape_distance`."""
     def set_gravity(self, gravity: Sequence[float]) -> None:
@@ -370,6 +372,7 @@ class Core:
         vector: Sequence[float],  # (3,)
         frequency: float,
         keys: Any,  # float64 (k, 7)
+        friction_heat: float = 0.0,
     ) -> None:
         """As `add_collider`, in place of the collider of its name, which has the same contact."""
     def collider_distance(self, index: int, points: Any, time: float) -> tuple[bytes, bytes]:

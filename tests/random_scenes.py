@@ -67,7 +67,7 @@ COLUMNS = {
     "angular_momentum": ("spin", "N m s"),
     "gravitational": ("potential", "J"),
     **dict.fromkeys(("kinetic", "elastic", "plastic_dissipation", "viscous_dissipation", "heat"), ("scalar", "J")),
-    **dict.fromkeys(("friction_work", "adhesion_work", "wall_heat", "work"), ("scalar", "J")),
+    **dict.fromkeys(("friction_work", "adhesion_work", "wall_heat", "friction_heat", "work"), ("scalar", "J")),
     **dict.fromkeys(("body_impulse", "wall_impulse", "damping_impulse", "impulse"), ("vector", "N s")),
     "torque": ("turning", "N m s"),
 }  # fmt: skip

@@ -180,3 +180,21 @@ def test_implicit_conduction_needs_heat_and_takes_nothing_that_melts():
     sim = mpm.Simulation(scene, dx=1 / 8, conduction="implicit")
     with pytest.raises(ValueError, match="latent heat does not follow"):
         sim.add(Ball((0.7, 0.7), 0.1), conductor(melting=mpm.Melting(310, 1e3)))
+
+
+def test_transfers_beside_walls_of_given_temperature_are_solved():
+    """All images of a node need the same area: with those of their own, 20,000 products found no end."""
+    walls = {
+        "x-": mpm.Wall("slip", temperature=350.0),
+        "x+": mpm.Wall("slip", transfer=(1.0, 250.0)),
+        "y-": mpm.Wall("slip", transfer=(1.0, 250.0)),
+        "y+": mpm.Wall("slip", temperature=270.0),
+    }
+    scene = mpm.Scene((0, 0), (1, 1), walls=walls)
+    scene.add(Box((0, 0), (1, 1)), conductor())
+    sim = mpm.Simulation(scene, dx=0.1, dt=10.0, conduction="implicit")
+    sim.step(2)
+    assert sim.health["stagnated"] == 0
+    T = temperature(sim)
+    assert 250 < T.min() and T.max() < 350
+    assert gained(sim) < 1e-13

@@ -95,6 +95,7 @@ METHODS = {
              "restitution": [*NUMBER, -1, 0.5, 1.5], "speeds": [*(v for v in VECTOR if v is not None), (2, 1)],
              "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
              "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
+             "friction_heat": [*NUMBER, -0.1, 1.1],
              "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
              "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]})
         for method, of in (("Simulation", "sim"), ("sph.Simulation", "sph"), ("fem.Simulation", "fem"))

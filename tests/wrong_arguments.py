@@ -231,6 +231,8 @@ SUPPLY = {
     "solute_transfer": [1, "a", (1,), (0, 1.0), (1.0, 1e13), (NAN, 1)],
 }
 
+SHARE = [*NUMBER, -0.1, 1.1]
+
 # What -> (how to call it, right arguments, wrong arguments). `c` holds what a call may need; see `things`.
 JOHNSON_COOK = {"A": 1e3, "B": 1e3, "n": 0.3, "shear_modulus": 1e5, "sound_speed": 10.0, "specific_heat": 1.0,
                 "melting_temperature": 1300.0, "density": 1e3}
@@ -249,6 +251,7 @@ TARGETS = {
              {"contact": NAME, "friction": NOT_NEGATIVE, "restitution": [*NOT_NEGATIVE, 0.5, 1.5], "speeds": [(2, 1)],
               "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
               "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
+              "friction_heat": SHARE,
               "head": [v for v in NUMBER if v is not None], "pore_pressure": [v for v in NUMBER if v is not None]}),
     "Pore": (lambda c, **k: mpm.Pore(**k), {"porosity": 0.4, "permeability": 1e-12},
              {"porosity": [*POSITIVE, 1], "permeability": NOT_NEGATIVE, "fluid_bulk_modulus": POSITIVE,
@@ -721,6 +724,7 @@ TARGETS = {
                             "speeds": [*(v for v in VECTOR if v is not None), (2, 1)],
                             "temperature": [v for v in POSITIVE if v is not None], "flux": NUMBER,
                             "transfer": [1, "a", (1,), (0, 300.0), (1.0, -5.0), (NAN, 1)], **SUPPLY,
+                            "friction_heat": SHARE,
                             "motion": [1, (1, 0), "linear", motion.Linear, motion.Linear((1, 0, 0))],
                             "name": [1, "", " ", b"x", ["x"], "fixed", "a\nb", "a\0b", "\ud800"]}),
     "joints.Hinge": (lambda c, **k: mpm.joints.Hinge(**k), {"point": (0, 0)},

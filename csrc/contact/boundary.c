@@ -20,6 +20,7 @@ static bool is_collider(const mpm_collider *collider, int dim)
     return collider->name && collider->shape.dim == dim && !mpm_shape_flaw(&collider->shape) &&
            rule && rule->collider && collider->friction >= 0 && collider->restitution >= 0 &&
            collider->restitution <= (rule->rebounds ? 1 : 0) && mpm_rules_are_speeds(collider->speeds) &&
+           collider->friction_heat >= 0 && collider->friction_heat <= 1 &&
            (unsigned)motion->kind <= MPM_MOTION_CONTINUED && (motion->keys || !motion->key_count) &&
            motion->key_count >= mpm_motion_least_keys(motion->kind);
 }

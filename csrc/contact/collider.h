@@ -33,6 +33,7 @@ typedef struct mpm_collider {
     double friction; /* Coulomb coefficient mu >= 0; unused by sticky colliders */
     double restitution; /* of impacts of rigid bodies, 0 .. 1; unused unless they separate */
     double speeds[2]; /* of the waves that an absorbing one lets out: pressure, shear [m/s]; unused by the others */
+    double friction_heat; /* share of the heat of friction that the material gets, 0 .. 1 */
     mpm_motion motion;
     double reference[3]; /* c_0 [m]: reference point of torques, which moves with the collider */
     mpm_collider_state now;

@@ -67,3 +67,21 @@ static inline void mpm_collision_apply_walls(double v[3], const mpm_wall walls[6
     for (int a = 0; a < 3; a++)
         v[a] = 0 + kept * left[a]; /* no -0 */
 }
+
+/** The heat of friction that a point gets from the walls that have turned its velocity `before` into `after` [J/kg]: the
+ *  tangential impulse times the slip that is left, as mpm_contacts_heat. Walls share it by their friction. */
+static inline double mpm_collision_walls_heat(const double before[3], const double after[3], const mpm_wall walls[6],
+                                              unsigned held)
+{
+    double lost = 0, given = 0, work = 0;
+    for (; held; held &= held - 1) {
+        const int face = __builtin_ctz(held), a = face / 2;
+        const double normal = face % 2 ? -before[a] : before[a];
+        const double most = normal < 0 ? -walls[face].friction * normal : 0;
+        lost += most;
+        given += walls[face].friction_heat * most;
+    }
+    for (int a = 0; a < 3 && given > 0; a++)
+        work += (before[a] - after[a]) * after[a]; /* along the normals, nothing is left */
+    return given > 0 && work > 0 ? given / lost * work : 0;
+}

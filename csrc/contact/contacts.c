@@ -148,7 +148,7 @@ static void add_face(int face, const double x[3], const mpm_faces *faces, mpm_no
     const mpm_wall *wall = &faces->walls[face];
     const mpm_node_contact made = {.friction = wall->friction,
                                    .contact = wall->contact == MPM_MIRROR ? MPM_SLIP : wall->contact,
-                                   .collider = MPM_HELD_BY_WALL};
+                                   .collider = MPM_HELD_BY_WALL, .friction_heat = wall->friction_heat};
     const struct holder face_holder = {.face = face, .nearest = {x[0], x[1], x[2]}};
     *contact = made;
     contact->normal[a] = face % 2 ? -1 : 1;
@@ -185,7 +185,8 @@ static int list_contacts(const mpm_surroundings *around, const mpm_holder *insid
     for (int i = 0; i < found; i++, n++) {
         const mpm_collider *collider = &around->colliders[inside[i].collider];
         const mpm_node_contact made = {.friction = collider->friction, .contact = collider->contact,
-                                       .collider = (int32_t)inside[i].collider};
+                                       .collider = (int32_t)inside[i].collider,
+                                       .friction_heat = collider->friction_heat};
         const struct holder piece_holder = {.piece = {collider, inside[i].piece}, .depth = fabs(inside[i].at.phi),
                                             .beyond = {point[0] - x[0], point[1] - x[1], point[2] - x[2]}};
         contacts[n] = made;
@@ -452,6 +453,15 @@ static int turn_all(mpm_node_contact *contacts, int count, unsigned planes)
     return kept;
 }
 
+double mpm_contacts_heat(const mpm_node_contact *contact, const double v[3])
+{
+    const double relative[3] = {v[0] - contact->surface[0], v[1] - contact->surface[1], v[2] - contact->surface[2]};
+    if (contact->contact == MPM_STICKY || !(contact->friction > 0) || !(contact->friction_heat > 0))
+        return 0;
+    const double pressed = mpm_dot3(contact->impulse, contact->normal) * mpm_dot3(relative, contact->normal);
+    return contact->friction_heat * fmax(pressed - mpm_dot3(contact->impulse, relative), 0);
+}
+
 bool mpm_contacts_hold(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
                        const mpm_faces *faces, double v[3], const mpm_collider_book *books,
                        mpm_node_contact contacts[MPM_MOST_CONTACTS], int *holding)
@@ -479,6 +489,8 @@ bool mpm_contacts_hold(const mpm_collider *colliders, size_t count, const mpm_co
     } else {
         mpm_contacts_apply(contacts, found, v);
     }
+    for (int c = 0; c < found; c++)
+        contacts[c].heat = mpm_contacts_heat(&contacts[c], v);
     for (int c = 0; c < found && point->planes; c++) {
         const double pressure = mpm_dot3(contacts[c].impulse, contacts[c].normal);
         for (int a = 0; a < 3; a++) {
@@ -490,7 +502,7 @@ bool mpm_contacts_hold(const mpm_collider *colliders, size_t count, const mpm_co
 }
 
 bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
-                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3])
+                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3], double *heat)
 {
     mpm_node_contact contacts[MPM_MOST_CONTACTS];
     int holding;
@@ -500,6 +512,8 @@ bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_c
         const int32_t k = contacts[c].collider;
         double given[3];
         mpm_contacts_given(point, &contacts[c], given);
+        if (heat)
+            *heat += contacts[c].heat;
         if (k != MPM_HELD_BY_WALL)
             mpm_collider_enter(&books[k], &colliders[k], point->image, given);
         for (int a = 0; a < 3 && k == MPM_HELD_BY_WALL; a++)

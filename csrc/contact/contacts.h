@@ -43,6 +43,8 @@ typedef struct mpm_node_contact {
     int32_t collider;    /* index, MPM_HELD_BY_WALL, or MPM_HELD_BY_REGION or less */
     bool active, sticks; /* does it hold its normal? all directions? */
     double push[3];      /* friction impulse on the material [N s] */
+    double friction_heat; /* share of the heat of friction that the material gets */
+    double heat;         /* that share, of mpm_contacts_hold [J/kg] */
     double impulse[3];   /* of the contact on the material, friction included [N s] */
 } mpm_node_contact;
 
@@ -51,6 +53,11 @@ typedef struct mpm_node_contact {
  *  there are. */
 int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double x[3], const mpm_collider_book *books,
                       const mpm_faces *faces, double cell, mpm_node_contact contacts[MPM_MOST_CONTACTS]);
+
+/** The heat of friction that the material gets from a contact whose impulse left the velocity v [m/s]: the share of
+ *  -T . (v - s), T being the tangential part of the impulse [N s] and s the velocity of the surface. So what sticks gives
+ *  none, whatever the impulse that holds it. In J, or J/kg of an impulse per mass. */
+double mpm_contacts_heat(const mpm_node_contact *contact, const double v[3]);
 
 /** Turns a contact of a point on planes of symmetry into them: there its image pushes as hard from the other side, so
  *  that only the part of the normal along the planes acts. Returns false if nothing is left of it. */
@@ -66,7 +73,8 @@ bool mpm_contacts_choose(mpm_node_contact *contacts, int count, const double v[3
 
 /** Applies the near colliders that hold a mass, and the faces that hold it beside them, to its velocity v [m/s]. Enters
  *  the impulses of colliders in their books and adds those of walls to `wall` [N s]. `faces`, `wall`: NULL for no face.
+ *  Adds the heat of friction that the mass gets to `heat` [J/kg], if that is not NULL.
  *  Across planes of symmetry v becomes the change that the colliders cause, which the mirror takes back.
  *  Returns false, with nothing done, if no collider holds the mass. */
 bool mpm_contacts_touch(const mpm_collider *colliders, size_t count, const mpm_contact_point *point,
-                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3]);
+                        const mpm_faces *faces, double v[3], mpm_collider_book *books, double wall[3], double *heat);

@@ -39,7 +39,8 @@ bool mpm_rules_allow(const mpm_wall walls[2], unsigned method)
         const mpm_rule *rule = mpm_rules_get((int)walls[side].contact);
         if (!rule || !rule->wall || !(rule->methods & method) || !(walls[side].friction >= 0) ||
             !(walls[side].restitution >= 0 && walls[side].restitution <= (rule->rebounds ? 1 : 0)) ||
-            !mpm_rules_are_speeds(walls[side].speeds))
+            !mpm_rules_are_speeds(walls[side].speeds) ||
+            !(walls[side].friction_heat >= 0 && walls[side].friction_heat <= 1))
             return false;
     }
     return mpm_rules_get((int)walls[0].contact)->joins == mpm_rules_get((int)walls[1].contact)->joins;

@@ -30,6 +30,7 @@ typedef struct mpm_wall {
     double friction; /* Coulomb coefficient mu >= 0 of slip and separate walls; unused by the others */
     double restitution; /* of impacts of rigid bodies, 0 .. 1, of separate walls; unused by the others */
     double speeds[2]; /* of the waves that an absorbing wall lets out: pressure, shear [m/s]; unused by the others */
+    double friction_heat; /* share of the heat of friction that the material gets, 0 .. 1 */
 } mpm_wall;
 
 /** Does the face hold nodes by itself? Mirrors and periodic faces act by images, absorbing ones by dashpots. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "mpm/heat.h"
 #include "mpm/state.h"
 
 mpm_grid_field mpm_describe_preconditioner(const mpm_simulation *simulation)
@@ -22,6 +23,7 @@ unsigned mpm_describe_fields(const mpm_simulation *simulation)
     const bool heat = simulation->settings.heat, surfaces = simulation->heat.has_areas || simulation->heat.open;
     const bool heaters = simulation->heat.surface_count > 0 || simulation->heat.open;
     const bool solves_heat = simulation->settings.conduction == MPM_CONDUCTION_IMPLICIT;
+    const bool melts = mpm_heat_melts(simulation);
     const int dim = simulation->settings.dim;
     const bool by_stiffness = simulation->settings.preconditioner == MPM_BY_STIFFNESS;
     const bool holds = simulation->run.loads.count > 0;

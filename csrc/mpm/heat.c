@@ -398,11 +398,31 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
     return mpm_sweeps_heat(simulation, &arguments);
 }
 
-/* Has friction between bodies given heat to the nodes in this step? */
-static bool rubs(const mpm_simulation *simulation)
+bool mpm_heat_melts(const mpm_simulation *simulation)
+{
+    bool melts = false;
+    for (size_t m = 0; m < simulation->material_count; m++)
+        melts |= simulation->heat.materials[m].latent_heat > 0;
+    return melts;
+}
+
+bool mpm_heat_rubs(const mpm_simulation *simulation)
 {
     const mpm_settings *settings = &simulation->settings;
-    return settings->contact && mpm_heat_is_heat(simulation) && simulation->stage.friction_work != 0;
+    bool rubs = settings->contact;
+    for (int face = 0; face < 2 * settings->dim; face++)
+        rubs |= settings->walls[face].friction * settings->walls[face].friction_heat > 0;
+    for (size_t k = 0; k < simulation->boundary.count; k++)
+        rubs |= simulation->boundary.colliders[k].friction * simulation->boundary.colliders[k].friction_heat > 0;
+    return rubs && mpm_heat_is_heat(simulation);
+}
+
+/* Has friction given heat to the nodes in this step? */
+static bool rubbed(const mpm_simulation *simulation)
+{
+    const struct stage *stage = &simulation->stage;
+    const bool pairs = simulation->settings.contact && stage->friction_work != 0;
+    return mpm_heat_is_heat(simulation) && (pairs || stage->report.friction_heat > 0);
 }
 
 /* What flows in a sub-step; with `strain_dt`, what the strain of the step presses out first. */
@@ -447,9 +467,11 @@ static mpm_measure take_in(mpm_simulation *simulation, mpm_heat_sweep which, con
     arguments.solve_dt = solves(simulation) ? time : 0;
     arguments.source = simulation->run.forcing.heat;
     arguments.source_dt = step->dt;
-    arguments.friction = rubs(simulation);
+    arguments.friction = rubbed(simulation);
+    arguments.reports = simulation->reports.blocks;
     const mpm_measure found = mpm_sweeps_heat(simulation, &arguments);
     simulation->heat.coming.book.source = found.heat;
+    simulation->heat.coming.book.friction = simulation->stage.report.friction_heat;
     return found;
 }
 
@@ -635,7 +657,7 @@ mpm_status mpm_heat_conduct(mpm_simulation *simulation, const mpm_step *step, mp
     const bool waits = most > 0 ? time * most < DUE * h * h * (1 - 1e-9) : !heat->has_areas;
     const bool due = simulation->settings.pore || !waits; /* pore water strains in every step */
     heat->coming.pending = most > 0 && !due ? time : 0;
-    if (!due && !heat->heats && !simulation->run.forcing.heat && !rubs(simulation) && !(heat->follows && !(most > 0)))
+    if (!due && !heat->heats && !simulation->run.forcing.heat && !rubbed(simulation) && !(heat->follows && !(most > 0)))
         return MPM_OK;
     mpm_status status = mpm_halo_agree(simulation, reserve_kept(simulation));
     if (status)
@@ -666,6 +688,7 @@ void mpm_heat_commit(mpm_simulation *simulation)
     heat->book.wall += heat->coming.book.wall;
     heat->book.collider += heat->coming.book.collider;
     heat->book.source += heat->coming.book.source;
+    heat->book.friction += heat->coming.book.friction;
     simulation->run.health[MPM_HEALTH_STAGNATED] += heat->coming.stagnated;
     if (heat->follows && (heat->coming.changes || heat->law_heats))
         sweep(simulation, MPM_HEAT_FOLLOW, 0);

@@ -33,6 +33,12 @@ double mpm_heat_bound(const mpm_simulation *simulation);
 /* The square of the wave speed that pore water adds to that of the law, a^2 M/rho [m2/s2]; 0 without any. */
 double mpm_heat_pore_wave2(const mpm_simulation *simulation);
 
+/* May a material melt? */
+bool mpm_heat_melts(const mpm_simulation *simulation);
+
+/* May friction heat the material? */
+bool mpm_heat_rubs(const mpm_simulation *simulation);
+
 /* Adds the force of the pore pressure to what P2G has left, if there is any. */
 void mpm_heat_push(mpm_simulation *simulation, double dt);
 

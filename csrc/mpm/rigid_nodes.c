@@ -387,7 +387,7 @@ static void hold(const mpm_simulation *simulation, const mpm_rigid_node *node, d
     const double before[3] = {v[0], v[1], v[2]};
     if (boundary->count &&
         mpm_contacts_touch(boundary->colliders, boundary->count, &point, &faces, v,
-                           simulation->look.block_books + (size_t)node->block * boundary->count, report->impulse))
+                           simulation->look.block_books + (size_t)node->block * boundary->count, report->impulse, NULL))
         return;
     mpm_collision_apply_walls(v, settings->walls, faces.held);
     for (int a = 0; a < 3; a++)

@@ -33,6 +33,7 @@ static const struct entry numbers[] = {
     ENTRY("damping_impulse.x", damping_impulse[0]), ENTRY("damping_impulse.y", damping_impulse[1]),
     ENTRY("damping_impulse.z", damping_impulse[2]), ENTRY("wall_heat", heat.book.wall),
     ENTRY("collider_heat", heat.book.collider), ENTRY("source_heat", heat.book.source),
+    ENTRY("friction_heat", heat.book.friction),
 };
 static const struct entry counters[] = {
     ENTRY("steps", run.steps), ENTRY("next_id", store.next_id),
@@ -51,7 +52,7 @@ enum {
     NUMBERS = sizeof numbers / sizeof *numbers,
     COUNTERS = sizeof counters / sizeof *counters,
     FLAGS = sizeof flags / sizeof *flags,
-    SIGNED_NUMBERS = 18, /* the last numbers are impulses, works and heat; all others are not negative */
+    SIGNED_NUMBERS = 19, /* the last numbers are impulses, works and heat; all others are not negative */
     NEXT_ID = 1, FROZEN = COUNTERS + 1
 };
 

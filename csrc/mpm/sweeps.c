@@ -10,6 +10,7 @@
 
 #include "mpm/describe.h"
 #include "mpm/halo.h"
+#include "mpm/heat.h"
 #include "mpm/state.h"
 
 static void free_reports(struct reports *reports, mpm_device *device)
@@ -438,6 +439,7 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
         pass.loads = simulation->run.loads.count;
         pass.hold_impulses = simulation->reports.hold_impulses;
     }
+    pass.rubs = (stage == MPM_GRID_STEP || stage == MPM_GRID_FREE) && mpm_heat_rubs(simulation);
     if (stage == MPM_GRID_STEP && settings->contact) {
         pass.layers = &simulation->layers;
         pass.pair_books = simulation->reports.pair_books;
@@ -497,14 +499,14 @@ mpm_block_report mpm_sweeps_sum_reports(const mpm_simulation *simulation)
 #define OF(name, rule) MPM_MEMBER(mpm_block_report, name, MPM_REDUCE_##rule)
     static const mpm_member of_reports[] = {OF(speed, MOST), OF(speed_before, MOST), OF(lowest, LEAST),
                                             OF(highest, MOST), OF(impulse, SUM), OF(approach, MOST),
-                                            OF(drag, SUM)};
+                                            OF(drag, SUM), OF(friction_heat, SUM)};
 #undef OF
+    const int spared = mpm_heat_is_heat(simulation) ? 0 : simulation->damps ? 1 : 2; /* the last ones */
     const double most = (double)INFINITY;
     mpm_block_report report = {.lowest = {most, most, most}, .highest = {-most, -most, -most}};
     const mpm_reduction reduction = mpm_sweeps_of_blocks(
         simulation, (mpm_reduction){.parts = simulation->reports.blocks, .stride = sizeof report,
-                                    .members = of_reports,
-                                    .member_count = COUNT_OF(of_reports) - !simulation->damps});
+                                    .members = of_reports, .member_count = COUNT_OF(of_reports) - spared});
     mpm_sweeps_reduce(simulation, &reduction, &report);
     for (int a = 0; a < 3; a++)
         report.impulse[a] += simulation->stage.wall_impulse[a];

@@ -37,6 +37,7 @@ static const mpm_history_entry of_heat[] = {
     {"wall_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.wall)},
     {"collider_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.collider)},
     {"source_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.source)},
+    {"friction_heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, heat.book.friction)},
     {"heat", MPM_HISTORY_NUMBER, offsetof(mpm_simulation, books.totals.heat)}, /* unless that of dissipation is there */
 };
 static const mpm_history_entry of_pore[] = {
@@ -82,7 +83,7 @@ mpm_history_section mpm_totals_section(const void *self, int index)
     if (simulation->settings.solute && --index == 0)
         return (mpm_history_section){of_solute, 4, simulation, NULL};
     if (mpm_heat_is_heat(simulation) && --index == 0)
-        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 3 : 4, simulation, NULL};
+        return (mpm_history_section){of_heat, simulation->settings.dissipation ? 4 : 5, simulation, NULL};
     if (simulation->has_rigid && --index == 0)
         return mpm_books_rigid(&simulation->books, !contact);
     const mpm_layers *pairs = &simulation->layers;

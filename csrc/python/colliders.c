@@ -92,8 +92,9 @@ PyObject *mpm_python_with_collider(PyObject *args, int dim, module_state *state,
     PyObject *speeds, *nodes, *numbers, *reference, *vector, *keys, *result = NULL;
     Py_buffer number_view, key_view;
     mpm_collider collider = {0};
-    if (!PyArg_ParseTuple(args, "ssddOOOOsOdO", &name, &contact, &collider.friction, &collider.restitution, &speeds,
-                          &nodes, &numbers, &reference, &motion, &vector, &collider.motion.frequency, &keys) ||
+    if (!PyArg_ParseTuple(args, "ssddOOOOsOdO|d", &name, &contact, &collider.friction, &collider.restitution, &speeds,
+                          &nodes, &numbers, &reference, &motion, &vector, &collider.motion.frequency, &keys,
+                          &collider.friction_heat) ||
         mpm_python_get_doubles(speeds, "speeds", collider.speeds, 2) ||
         take_contact(contact, &collider.contact) ||
         mpm_python_get_doubles(reference, "reference", collider.reference, 3) ||

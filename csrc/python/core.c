@@ -625,7 +625,7 @@ static PyMethodDef methods[] = {
     {"add_material", add_material, METH_VARARGS, "add_material(law, parameters, varying=(), density=0) -> index"},
     {"add_collider", add_collider, METH_VARARGS,
      "add_collider(name, contact, friction, restitution, speeds, nodes, numbers, reference, motion, vector, frequency, "
-     "keys)"},
+     "keys, friction_heat=0)"},
     {"set_gravity", set_gravity, METH_O, "set_gravity((3,)): between runs; the state stays as it is"},
     {"set_friction", set_friction, METH_O, "set_friction((6,)): of the walls, likewise"},
     {"set_material", set_material, METH_VARARGS,

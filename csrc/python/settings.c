@@ -37,13 +37,14 @@ static int get_walls(PyObject *walls, const char *name, int count, mpm_wall *out
         const char *contact;
         int found = -1;
         if (wall && PyTuple_Check(wall) &&
-            PyArg_ParseTuple(wall, "sdddd", &contact, &out[i].friction, &out[i].restitution, &out[i].speeds[0],
-                             &out[i].speeds[1]))
+            PyArg_ParseTuple(wall, "sdddd|d", &contact, &out[i].friction, &out[i].restitution, &out[i].speeds[0],
+                             &out[i].speeds[1], &out[i].friction_heat))
             found = mpm_rules_find(contact);
         Py_XDECREF(wall);
         if (found < 0) {
             if (!PyErr_Occurred())
-                PyErr_Format(PyExc_ValueError, "%s: entry %d is not (contact, friction, restitution, speeds)", name, i);
+                PyErr_Format(PyExc_ValueError,
+                             "%s: entry %d is not (contact, friction, restitution, speeds, friction_heat)", name, i);
             return -1;
         }
         out[i].contact = (mpm_contact)found;

@@ -84,7 +84,8 @@ def melting_snowman(
 
     Wet snow is a paste with a yield stress, which falls to nothing as a particle takes its latent heat: what has melted
     flows away, shrinks to the density of water, and brings the next snow to the floor. Specific and latent heat are a
-    thousandth of those of snow, so that hours become seconds. ``history["heat"]`` grows by ``wall_heat`` alone.
+    thousandth of those of snow, so that hours become seconds. ``history["heat"]`` grows by ``wall_heat`` and,
+    a little, by ``friction_heat``.
 
     Parameters
     ----------

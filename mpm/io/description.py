@@ -36,7 +36,7 @@ from mpm.scene.drains import Drain, make_drain
 from mpm.scene.emitters import Emitter, make_emitter
 from mpm.scene.loads import KINDS, Load, make_load
 from mpm.scene.scene import Body, Scene, make_body
-from mpm.scene.walls import SUPPLIES, WATER, Wall, is_given
+from mpm.scene.walls import FRICTION_HEAT, SUPPLIES, WATER, Wall, is_given
 from mpm.shapes.shape import Complement, Shape, _Combined, _Difference, _Intersection, _Moved, _Union
 from mpm.solver.keeping import Tree
 
@@ -239,6 +239,8 @@ class Writer:
             given = {
                 name: value for name, value in given.items() if name not in SUPPLIES or is_given(name, value)
             }
+        if isinstance(thing, (Wall, Collider)) and thing.friction_heat == 1:
+            del given[FRICTION_HEAT]
         if isinstance(thing, Wall):
             given = {name: value for name, value in given.items() if name not in WATER or value is not None}
         if isinstance(thing, Collider) and thing.speeds is None:

@@ -76,7 +76,8 @@ class Thermal(Following):
 
     Heat flows by Fourier's law, q = −k ∇T, and a particle stores m c T: ρ c dT/dt = ∇·(k ∇T). Particles carry their
     temperatures along. Bodies exchange heat where they share nodes; in a scene with contact between bodies, only bonded
-    bodies exchange heat, and friction heats the others, each of a pair by half of its work. Rigid bodies are insulated,
+    bodies exchange heat, and friction heats the others, each of a pair by half of its work, and at
+    walls and colliders by the share that these leave to the material (``friction_heat=``). Rigid bodies are insulated,
     and so are walls and colliders without ``temperature=``, ``flux=`` or ``transfer=`` (`mpm.Wall`,
     `Scene.add_collider`).
 

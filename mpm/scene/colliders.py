@@ -22,6 +22,7 @@ from mpm.scene.walls import (
     FRICTIONAL,
     RULES,
     Wall,
+    checked_friction_heat,
     checked_heat,
     checked_restitution,
     checked_solute,
@@ -60,6 +61,7 @@ class Collider:
     concentration: float | None = None
     solute_flux: float = 0.0
     solute_transfer: tuple[float, float] | None = None
+    friction_heat: float = 1.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -88,6 +90,7 @@ def make_collider(
     solute_flux: object = 0.0,
     solute_transfer: object = None,
     speeds: object = None,
+    friction_heat: object = 1.0,
     dimension: int,
     taken: set[str],
 ) -> Collider:
@@ -109,7 +112,10 @@ def make_collider(
     supplies = checked_heat(temperature, flux, transfer)
     supplies |= checked_solute(concentration, solute_flux, solute_transfer)
     waves = checked_speeds(speeds, rule, "collider")
-    return Collider(shape, rule, coefficient, motion, title, rebound, **supplies, speeds=waves)
+    share = checked_friction_heat(friction_heat, rule, "collider")
+    return Collider(
+        shape, rule, coefficient, motion, title, rebound, **supplies, speeds=waves, friction_heat=share
+    )
 
 
 class Collides:
@@ -145,6 +151,7 @@ class Collides:
         concentration: float | None = None,
         solute_flux: float = 0.0,
         solute_transfer: Sequence[float] | None = None,
+        friction_heat: float = 1.0,
         motion: _motion.Motion | None = None,
         name: str | None = None,
     ) -> Collider:
@@ -217,6 +224,8 @@ class Collides:
         concentration, solute_flux, solute_transfer : float, float and (float, float), optional
             The same of a solute (`mpm.Solute`) [mol/m³], [mol/(m² s)], [m/s] and [mol/m³]; default: the collider is
             tight.
+        friction_heat : float, optional
+            Share of the heat of `friction` that the material gets, 0 to 1, if bodies conduct heat (`Wall`). Default 1.
         motion : one of `mpm.motion`, optional
             Default: at rest.
         name : str, optional
@@ -259,6 +268,7 @@ class Collides:
             concentration=concentration,
             solute_flux=solute_flux,
             solute_transfer=solute_transfer,
+            friction_heat=friction_heat,
             motion=motion,
             name=name,
             dimension=self.dimension,
@@ -394,6 +404,7 @@ def _arguments(one: Prepared, motion: _motion.Prescription) -> tuple[Any, ...]:
         motion.vector,
         motion.frequency,
         np.zeros((0, 7)) if motion.keys is None else motion.keys,
+        collider.friction_heat,
     )
 
 
@@ -564,7 +575,7 @@ def _digest(prepared: Prepared) -> bytes:
     digest.update(repr((collider.contact, collider.friction, motion.kind, motion.vector)).encode())
     digest.update(repr(collider.restitution).encode() if collider.restitution else b"")
     digest.update(repr(prepared.speeds).encode() if any(prepared.speeds) else b"")
-    digest.update(repr(shown_heat(collider)).encode() if heat_of(collider) else b"")
+    digest.update(repr(shown_heat(collider)).encode() if shown_heat(collider) else b"")
     digest.update(repr(shown_solute(collider)).encode() if solute_of(collider) else b"")
     digest.update(repr(motion.frequency).encode() + (b"" if motion.keys is None else motion.keys.tobytes()))
     return digest.digest()

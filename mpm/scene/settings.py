@@ -242,6 +242,7 @@ def _change_domain(made: Scene, scene: Scene, changes: Mapping[str, Any]) -> Non
             contacts[face],
             friction=friction[face] if contacts[face] in walls.FRICTIONAL else 0.0,
             restitution=wall.restitution if contacts[face] == walls.REBOUNDING else 0.0,
+            friction_heat=wall.friction_heat if contacts[face] in walls.FRICTIONAL else 1.0,
         )
         for face, wall in scene.walls.items()
     }

@@ -65,6 +65,10 @@ class Wall:
         Heat transfer coefficient h [W/(m² K)], > 0, and temperature T_∞ of the surroundings [K], > 0: a flux of
         h (T_∞ − T) into the material, on the same part of the surface (Newton's law of cooling). It is implicit in the
         node, so that h may be large.
+    friction_heat : float, optional, keyword
+        Share of the heat of `friction` that the material gets, 0 to 1, if bodies conduct heat: the work of friction on
+        what slides along the face, which ``history["friction_heat"]`` counts. Default 1: the face, insulated, takes
+        none. Material that sticks gets none.
     head : float, optional, keyword
         Height of the water table behind the face, against gravity [m], if bodies have pore water (`mpm.Pore`): the pore
         pressure on the face is ρ_w g (head − z), to second order in dx. Default None: the face lets no water pass.
@@ -82,12 +86,12 @@ class Wall:
     Raises
     ------
     ValueError
-        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``,
-        ``"periodic"`` or ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``,
-        speeds with one other than ``"absorbing"``; a temperature that is not positive; more than one of
-        `temperature`, `flux` and `transfer`, one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``,
-        and the same of `concentration`, `solute_flux` and `solute_transfer`;
-        a `head` beside a `pore_pressure`, or one of them with ``"periodic"``.
+        Unknown contact, negative or non-finite friction, friction with ``"sticky"``, ``"mirror"``, ``"periodic"`` or
+        ``"absorbing"``, restitution outside [0, 1] or with a contact other than ``"separate"``, speeds with one other
+        than ``"absorbing"``; a temperature that is not positive; more than one of `temperature`, `flux` and `transfer`,
+        one of them with ``"periodic"``, a flux or a transfer with ``"mirror"``, a `friction_heat` outside [0, 1] or for
+        a contact without friction, and the same of `concentration`, `solute_flux` and `solute_transfer`; a `head`
+        beside a `pore_pressure`, or one of them with ``"periodic"``.
 
     References
     ----------
@@ -106,6 +110,7 @@ class Wall:
     concentration: float | None = None
     solute_flux: float = 0.0
     solute_transfer: tuple[float, float] | None = None
+    friction_heat: float = 1.0
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         _check.restore_fields(self, state)
@@ -125,6 +130,7 @@ class Wall:
         concentration: float | None = None,
         solute_flux: float = 0.0,
         solute_transfer: Sequence[float] | None = None,
+        friction_heat: float = 1.0,
     ) -> None:
         contact = _check.choice("contact", contact, CONTACTS, advice.CONTACTS)
         friction = _check.number("friction", friction, low=0)
@@ -134,6 +140,7 @@ class Wall:
         object.__setattr__(self, "friction", friction)
         object.__setattr__(self, "restitution", checked_restitution(restitution, contact, "wall"))
         object.__setattr__(self, "speeds", checked_speeds(speeds, contact, "wall"))
+        object.__setattr__(self, "friction_heat", checked_friction_heat(friction_heat, contact, "wall"))
         found = checked_heat(temperature, flux, transfer)
         found |= checked_solute(concentration, solute_flux, solute_transfer)
         _refuse_supplies(found, contact)
@@ -187,6 +194,7 @@ def checked_speeds(given: object, contact: str, what: str) -> tuple[float, float
 HEAT = ("temperature", "flux", "transfer")  # what a surface may have, of heat and of a solute
 SOLUTE = ("concentration", "solute_flux", "solute_transfer")
 SUPPLIES = (*HEAT, *SOLUTE)
+FRICTION_HEAT = "friction_heat"
 Supply: TypeAlias = tuple[str, float, float]
 """One of `HEAT`, which the core has for both, its value, and the coefficient of a transfer."""
 
@@ -215,7 +223,8 @@ def solute_of(surface: object) -> Supply | None:
 
 def shown_heat(surface: object) -> tuple[str, ...]:
     """What it has, as in its `repr`."""
-    return _shown(surface, HEAT)
+    share: float = getattr(surface, FRICTION_HEAT)
+    return _shown(surface, HEAT) + ((f"{FRICTION_HEAT}={share:g}",) if share != 1 else ())
 
 
 def shown_solute(surface: object) -> tuple[str, ...]:
@@ -286,6 +295,15 @@ def _refuse_supplies(found: Mapping[str, Any], contact: str) -> None:
             raise ValueError(
                 f"{name} = {_check.shown(value)}: no {what} comes in through a {contact!r} wall; leave it out"
             )
+
+
+def checked_friction_heat(share: object, contact: str, what: str) -> float:
+    """The share of the heat of friction that a wall or collider (`what`) with a contact leaves to the material; raises
+    TypeError, ValueError."""
+    found = _check.number(FRICTION_HEAT, share, low=0, high=1)
+    if found != 1 and contact not in FRICTIONAL:
+        raise ValueError(f"{FRICTION_HEAT} = {found:g}: {contact!r} {what}s have no friction; leave it out")
+    return found
 
 
 def checked_restitution(restitution: object, contact: str, what: str) -> float:

@@ -124,7 +124,7 @@ class Common(Options):
             "lower": scene.lower.tolist(),
             "gravity": scene.gravity.tolist(),
             "walls": [
-                (wall.contact, wall.friction, wall.restitution, *speeds_of(scene, face))
+                (wall.contact, wall.friction, wall.restitution, *speeds_of(scene, face), wall.friction_heat)
                 for face, wall in scene.walls.items()
             ],
             "on_leave": walls.fates(getattr(self, "on_leave", walls.FATES[0]), scene.dimension),

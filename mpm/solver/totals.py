@@ -34,6 +34,7 @@ UNITS = {
     "wall_heat": "J",
     "collider_heat": "J",
     "source_heat": "J",
+    "friction_heat": "J",
     "wall_water": "m³",
     "surface_water": "m³",
     "pore_water": "m³",
@@ -221,10 +222,10 @@ class History(Mapping[str, FloatArray]):
     Names are those of `Totals` (``plastic_dissipation``, ``viscous_dissipation`` and ``heat`` only with
     ``dissipation=True``), and ``dt``; ``body_impulse``, of gravity and the scene's body force, and
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
-    Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat``, ``collider_heat`` and
-    ``source_heat`` [J], which walls, colliders and heat sources have given since the entry before: heat_{k+1} − heat_k
-    is their sum, and that of the ``friction_work`` of bodies that touch, as long as no particle comes or goes and no
-    dissipation heats.
+    Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat``, ``collider_heat``, ``source_heat``
+    and ``friction_heat`` [J], which walls, colliders, heat sources and the friction of walls and colliders have given
+    since the entry before: heat_{k+1} − heat_k is their sum, and that of the ``friction_work`` of bodies that touch, as
+    long as no particle comes or goes and no dissipation heats.
     Where bodies have pore water (`mpm.Pore`) there are ``pore_water``, and ``wall_water`` and ``surface_water`` [m³],
     which have come in through walls and free surfaces since the entry before and add up to its growth as long as no
     particle comes or goes.

@@ -121,7 +121,7 @@ NOINLINE void touch(const mpm_fem_pass *pass, ptrdiff_t row, bool near, real v[D
     memcpy(before, after, sizeof before);
     const mpm_faces faces = find_faces(pass, point.x);
     if (!near || !mpm_contacts_touch(pass->boundary->colliders, pass->boundary->count, &point, &faces, after, books,
-                                     wall)) {
+                                     wall, NULL)) {
         mpm_collision_apply_walls(after, faces.walls, faces.held);
         for (int a = 0; a < DIM; a++)
             wall[a] = point.mass * (after[a] - before[a]);

@@ -35,7 +35,7 @@ mpm_faces MPM_KERNEL(collide_faces)(const mpm_colliders *colliders, const mpm_wa
 
 bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
                               const int64_t own[DIM], const mpm_image_node *image, const mpm_faces *faces, real mass,
-                              real v[DIM], double wall[3])
+                              real v[DIM], double wall[3], double *heat)
 {
     mpm_contact_point point = {
         .mass = (double)mass, .cell = colliders->dx, .flips = image ? image->flips : 0,
@@ -47,7 +47,7 @@ bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const
         w[a] = (double)v[a];
     }
     if (!mpm_contacts_touch(colliders->list, colliders->count, &point, faces, w,
-                            colliders->books + (size_t)b * colliders->count, wall))
+                            colliders->books + (size_t)b * colliders->count, wall, heat))
         return false;
     for (int a = 0; a < DIM; a++)
         v[a] = (real)w[a];
@@ -102,7 +102,7 @@ void MPM_KERNEL(collide_tile)(const mpm_colliders *colliders, const mpm_group *g
             point.image[a] = point.x[a];
             w[a] = (double)wide_lane(v[a], q);
         }
-        if (!mpm_contacts_touch(colliders->list, colliders->count, &point, NULL, w, books, NULL))
+        if (!mpm_contacts_touch(colliders->list, colliders->count, &point, NULL, w, books, NULL, NULL))
             continue;
         for (int a = 0; a < DIM; a++)
             ((real *)&v[a])[q] = (real)w[a];

@@ -174,14 +174,17 @@ void MPM_KERNEL(constrained_nodes_enter)(const mpm_grid_pass *pass, const mpm_co
         const mpm_image_node *image = image_of(pass->grid, b, at->node);
         const double share = (double)node[4 * at->node + 3] / (double)guess[4 * at->node + 3];
         int64_t own[DIM];
-        double x[3] = {0};
+        double x[3] = {0}, v[3] = {0}, heat = 0;
         node_coordinates(block, at->node, own);
-        for (int a = 0; a < DIM; a++)
+        for (int a = 0; a < DIM; a++) {
             x[a] = pass->colliders.lower[a] + (double)own[a] * pass->colliders.dx;
+            v[a] = (double)node[4 * at->node + a];
+        }
         for (int c = 0; c < at->contacts; c++) {
             const mpm_node_contact *contact = &at->contact[c];
             const double pressure = mpm_dot3(contact->impulse, contact->normal);
             double impulse[3];
+            heat += mpm_contacts_heat(contact, v);
             for (int a = 0; a < 3; a++) {
                 impulse[a] = share * (contact->impulse[a] + pressure * contact->across[a]);
                 wall[a] -= image && image->normals >> a & 1 ? impulse[a] : 0;
@@ -195,5 +198,7 @@ void MPM_KERNEL(constrained_nodes_enter)(const mpm_grid_pass *pass, const mpm_co
                     &pass->colliders.books[(size_t)b * pass->colliders.count + (size_t)contact->collider],
                     &pass->colliders.list[contact->collider], x, impulse);
         }
+        if (pass->rubs && heat > 0)
+            rub_node(pass, b, at->node, node[4 * at->node + 3], heat / (double)guess[4 * at->node + 3]);
     }
 }

@@ -19,14 +19,18 @@ INLINE double begin_colliders(const mpm_grid_pass *pass, ptrdiff_t b)
 
 /* ---- blocks without images --------------------------------------------------------------------------------------- */
 
-INLINE void touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
+/* Returns the heat of friction [J/kg], where the pass rubs. */
+INLINE double touch_walls(real v[4], const int64_t at[DIM], const mpm_grid_pass *pass)
 {
+    const unsigned held = faces_that_hold(at, pass->walls, pass->cells);
     double w[3] = {0};
     for (int a = 0; a < DIM; a++)
         w[a] = (double)v[a];
-    mpm_collision_apply_walls(w, pass->walls, faces_that_hold(at, pass->walls, pass->cells));
+    const double before[3] = {w[0], w[1], w[2]};
+    mpm_collision_apply_walls(w, pass->walls, held);
     for (int a = 0; a < DIM; a++)
         v[a] = (real)w[a];
+    return pass->rubs ? mpm_collision_walls_heat(before, w, pass->walls, held) : 0;
 }
 
 /* Returns the nodes that colliders hold, one bit each; the walls there have acted beside them. */
@@ -36,20 +40,24 @@ NOINLINE uint64_t apply_colliders(real *node, const mpm_node_block *block, const
     uint64_t touched = 0;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         int64_t at[DIM];
+        double heat = 0;
         if (!(node[4 * n + 3] > 0))
             continue;
         node_coordinates(block, n, at);
         faces.held = faces_that_hold(at, pass->walls, pass->cells);
         touched |= (uint64_t)MPM_KERNEL(collide_node)(&pass->colliders, b, at, at, NULL, &faces, node[4 * n + 3],
-                                                      node + 4 * n, pass->reports[b].impulse)
+                                                      node + 4 * n, pass->reports[b].impulse, &heat)
                    << n;
+        if (pass->rubs && heat > 0)
+            rub_node(pass, b, n, node[4 * n + 3], heat);
     }
     return touched;
 }
 
 NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_grid_pass *pass, uint64_t at_walls,
-                          double impulse[3])
+                          ptrdiff_t b)
 {
+    double *impulse = pass->reports[b].impulse;
     for (; at_walls; at_walls &= at_walls - 1) {
         const int n = __builtin_ctzll(at_walls);
         real *v = node + 4 * n;
@@ -58,7 +66,9 @@ NOINLINE void apply_walls(real *node, const mpm_node_block *block, const mpm_gri
         if (!(m > 0))
             continue;
         node_coordinates(block, n, at);
-        touch_walls(v, at, pass);
+        const double heat = touch_walls(v, at, pass);
+        if (heat > 0)
+            rub_node(pass, b, n, m, heat);
         for (int a = 0; a < DIM; a++)
             impulse[a] += (double)m * ((double)v[a] - (double)before[a]);
     }
@@ -85,13 +95,14 @@ INLINE void begin_folded(struct folded_node *node, const mpm_node_block *block, 
 }
 
 /* Does a collider hold the node? */
-INLINE bool apply_colliders_folded(struct folded_node *node, const mpm_grid_pass *pass, ptrdiff_t b, mpm_faces *faces)
+INLINE bool apply_colliders_folded(struct folded_node *node, const mpm_grid_pass *pass, ptrdiff_t b, mpm_faces *faces,
+                                   double *heat)
 {
     real before[DIM];
     memcpy(before, node->v, sizeof before);
     faces->held = faces_that_hold(node->at, pass->walls, pass->cells);
     const bool touched = MPM_KERNEL(collide_node)(&pass->colliders, b, node->at, node->own, node->image, faces,
-                                                  node->momentum[3], node->v, pass->reports[b].impulse);
+                                                  node->momentum[3], node->v, pass->reports[b].impulse, heat);
     for (int a = 0; a < DIM; a++) {
         node->pushed[a] = node->v[a] - before[a];
         if (node->image && node->image->planes >> a & 1)
@@ -141,11 +152,14 @@ NOINLINE void touch_folded(const mpm_grid_pass *pass, ptrdiff_t b, bool near)
             .momentum = fold_vec4(pass->grid->raw[MPM_GRID_VELOCITY], block->fold, n),
             .v = velocity + 4 * n,
         };
+        double heat = 0;
         begin_folded(&node, block, n);
-        const bool touched = near && node.momentum[3] > 0 && apply_colliders_folded(&node, pass, b, &faces);
+        const bool touched = near && node.momentum[3] > 0 && apply_colliders_folded(&node, pass, b, &faces, &heat);
         memcpy(node.before, node.v, sizeof node.before);
         if (node.v[3] > 0 && !touched)
-            touch_walls(node.v, node.at, pass);
+            heat = touch_walls(node.v, node.at, pass);
+        if (pass->rubs && heat > 0) /* per mass, as the velocity: all images get the same */
+            rub_node(pass, b, n, node.momentum[3], heat);
         unfold_node(&node, pass, pass->reports[b].impulse);
     }
 }
@@ -166,6 +180,6 @@ INLINE double apply_contacts(const mpm_grid_pass *pass, ptrdiff_t b)
     const uint64_t touched = collider_speed >= 0 ? apply_colliders(node, block, pass, b) : 0;
     const uint64_t at_walls = nodes_at_walls(block, pass->cells) & ~touched;
     if (at_walls)
-        apply_walls(node, block, pass, at_walls, pass->reports[b].impulse);
+        apply_walls(node, block, pass, at_walls, b);
     return collider_speed;
 }

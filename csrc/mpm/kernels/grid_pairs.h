@@ -168,7 +168,7 @@ NOINLINE void meet_at_node(const mpm_grid_pass *pass, const mpm_place *place, in
     const int touching = mpm_layers_solve(pass->layers, &node, bodies, count, touches);
     for (int k = 0; k < touching; k++)
         enter_touch(pass, place, image, n, bodies, &touches[k]);
-    for (int k = 0; k < touching && grid->field[MPM_GRID_TEMPERATURE]; k++)
+    for (int k = 0; k < touching && pass->rubs; k++)
         warm_node(grid, place, n, bodies, &touches[k]);
     for (int k = 0; k < count && touching; k++)
         for (int a = 0; a < DIM; a++)

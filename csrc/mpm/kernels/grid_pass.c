@@ -84,7 +84,7 @@ static void step_block(const mpm_grid_pass *pass, ptrdiff_t b)
     for (size_t k = 0; k < pass->colliders.count; k++)
         pass->colliders.books[(size_t)b * pass->colliders.count + k] = (mpm_collider_book){0};
     sum_block(pass, b);
-    if (pass->layers && pass->grid->field[MPM_GRID_TEMPERATURE])
+    if (__builtin_expect(pass->rubs, 0))
         memset(field_nodes(pass->grid, MPM_GRID_TEMPERATURE, b), 0, 4 * MPM_BLOCK_NODES * sizeof(real));
     if (!pass->grid->blocks[b].waits)
         advance_place(pass, b, 1, NULL);

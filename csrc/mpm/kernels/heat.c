@@ -20,8 +20,8 @@
  * An implicit step solves T' = T + (Q(T') + dt (S - H T'))/C for the nodes (heat_nodes.c), and its Q is that of T'. Its
  * b_p are at most 1: in the place of k V, the values have the weight m c b h^2/(5 dt).
  *
- * Friction between bodies has given nodes heat per mass e_i, half of its work to each body (grid_pairs.h). Particles
- * gain sum w e_i each, which is all of it, as the mass of a node is sum w m.
+ * Friction has given nodes heat per mass e_i: between bodies, half of its work to each (grid_pairs.h); at walls and
+ * colliders, the share that these leave to the material (grid_contact.h). Particles gain sum w e_i each, which is all of it, as the mass of a node is sum w m.
  *
  * A material that melts at Tm has a liquid share f as well, the conductivity k + f (k' - k), and the enthalpy e = c T +
  * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change
@@ -187,13 +187,16 @@ static wide take_from_sources(const mpm_sweep *sweep, const mpm_heat_arguments *
     return wide_load(gained);
 }
 
-/* Reads what friction has given to the nodes of a group, if they may meet others. */
+/* Reads what friction has given to the nodes of a group, if any may have. */
 static bool read_friction(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                           struct workspace *work)
 {
+    const uint64_t *shared = sweep->grid->shared_nodes;
     bool near = false;
-    for (int k = 0; k < (DIM == 3 ? 27 : 9) && heat->friction; k++)
-        near |= group->copy[k] >= 0 && sweep->grid->shared_nodes[group->node_block[k]] != 0;
+    for (int k = 0; k < (DIM == 3 ? 27 : 9) && heat->friction; k++) {
+        const int32_t b = group->node_block[k];
+        near |= group->copy[k] >= 0 && ((shared && shared[b]) || heat->reports[b].friction_heat > 0);
+    }
     if (near)
         arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
     return near;
@@ -259,12 +262,13 @@ static void restore(real *column, real *kept)
     wide_store(column, wide_load(kept));
 }
 
-/* `work`: where friction has given heat, else NULL. */
+/* `work`: where friction has given heat, else NULL; `volumes`: they will be needed. */
 static void begin(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
-                  struct workspace *work, mpm_measure *result)
+                  struct workspace *work, bool volumes, mpm_measure *result)
 {
     for_each_kept(sweep, heat, t, keep);
-    wide_store(kept_of(heat, t, KEPT_VOLUME), find_volume(sweep, heat, group, t));
+    if (volumes)
+        wide_store(kept_of(heat, t, KEPT_VOLUME), find_volume(sweep, heat, group, t));
     if (thermal_of(heat, group)->heating > 0 || heat->source || work)
         take_in(sweep, heat, group, t, work, result);
 }
@@ -322,7 +326,7 @@ static struct deposit means(const mpm_sweep *sweep, const mpm_heat_arguments *he
     struct conductor p;
     if (heat->friction && t == group->first_tile)
         arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
-    begin(sweep, heat, group, t, heat->friction ? work : NULL, result);
+    begin(sweep, heat, group, t, heat->friction ? work : NULL, true, result);
     conductor_load(&p, sweep, heat, group, t);
     const double found = wide_largest(diffusivity(&p, p.conductance));
     result->diffusivity = found > result->diffusivity ? found : result->diffusivity;
@@ -463,7 +467,7 @@ static void take_group(const mpm_sweep *sweep, const mpm_heat_arguments *heat, c
 {
     const bool rubs = read_friction(sweep, heat, group, work);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++) {
-        begin(sweep, heat, group, t, rubs ? work : NULL, result);
+        begin(sweep, heat, group, t, rubs ? work : NULL, heat->source != NULL, result);
         const wide T = wide_load(tile_scalar(sweep->particles, heat->temperature, t));
         const mask alive = wide_less(wide_set(0), wide_load(tile_scalar(sweep->particles, MPM_COLUMN_MASS, t)));
         result->out_of_range += count_bad(thermal_of(heat, group), alive, T);

@@ -60,6 +60,7 @@ typedef enum mpm_heat_sweep {
     MPM_HEAT_BEGIN,   /* keeps old values, takes in sources and what has been dissipated; temperatures to the grid */
     MPM_HEAT_TAKE,    /* the same without the grid, where no conduction is due; counts temperatures out of range */
     MPM_HEAT_AREAS,   /* surfaces of the material, to the grid */
+    MPM_HEAT_LATENT,  /* latent heat that particles may take and give, to the grid */
     MPM_HEAT_FLOW,    /* heat that has flowed in a sub-step, to the grid */
     MPM_HEAT_BACK,    /* new temperatures of the particles; counts those out of range */
     MPM_HEAT_ON,      /* the same, and to the grid for the next sub-step */
@@ -86,7 +87,9 @@ typedef struct mpm_heat_arguments {
     const double *source; /* heat sources by row [W/m3], NULL: none; in BEGIN and TAKE */
     double source_dt;     /* for how long they have acted [s] */
     bool friction;        /* nodes have heat of friction; in BEGIN and TAKE */
+    const struct mpm_block_report *reports; /* per block: with friction, what walls and colliders have given */
     double solve_dt;      /* of the implicit step that follows [s], 0: sub-steps */
+    bool melts;           /* BACK: a solve has given nodes latent heat */
     double weight[3];     /* of pore water, rho g [N/m3] */
     double strain_dt;     /* FLOW: for how long the material strains, in PUSH: the step [s] */
     mpm_grid_field moves; /* FLOW: the velocities that strain it */
@@ -112,6 +115,8 @@ typedef enum mpm_heat_stage {
     MPM_HEAT_STAGE_MEANS,       /* temperatures, with images */
     MPM_HEAT_STAGE_AREAS,       /* sums of V grad w, and what colliders do to the nodes */
     MPM_HEAT_STAGE_HOLD,        /* the temperatures of colliders */
+    MPM_HEAT_STAGE_LATENT,      /* of an implicit step, where bodies melt: sums; what is solid, melts or is liquid */
+    MPM_HEAT_STAGE_SORT,        /* the same again, by the heat that has flowed; how many nodes have changed */
     MPM_HEAT_STAGE_SYSTEM,      /* of an implicit step: the residual of the temperatures at its beginning */
     MPM_HEAT_STAGE_PRODUCT,     /* of a direction with the matrix */
     MPM_HEAT_STAGE_ADVANCE,     /* along the direction; the new residual */
@@ -121,9 +126,9 @@ typedef enum mpm_heat_stage {
     MPM_HEAT_STAGE_HOLD_CHANGES /* those of nodes with the temperatures of colliders */
 } mpm_heat_stage;
 
-/** Heat from walls, from colliders and from sources to the material [J]. */
+/** Heat from walls, from colliders, from sources and from friction at walls and colliders to the material [J]. */
 typedef struct mpm_heat_book {
-    double wall, collider, source;
+    double wall, collider, source, friction;
 } mpm_heat_book;
 
 /** How a free surface of saturated material lets water pass. */
@@ -147,6 +152,7 @@ typedef struct mpm_heat_pass {
     mpm_heat_book *books;     /* per block: of the sub-step */
     double *sums;             /* per block: the product that a solve asks for */
     double factor;            /* of ADVANCE and REDIRECT */
+    bool melts;               /* nodes may take latent heat in a solve */
     mpm_pore_surface open;    /* of pore water */
     double weight[3];         /* of it [N/m3] */
     int degree;

@@ -12,7 +12,7 @@
  *
  * The values S, which particles exchange among themselves, know no image across such a face.
  *
- * Surfaces give heat to the areas of all images of a node on this side of odd faces; each image has the share of its
+ * Surfaces give heat to the areas of all images of a node inside odd faces; each image has the share of its
  * capacity. What a wall of given temperature gives is what particles gain at such nodes beyond the heat that has flowed
  * there. Images are found by their coordinates, in ascending order, so that all images of a node have the same bits.
  * Where two faces meet at an edge, its nodes have the mean of the temperatures.
@@ -269,7 +269,8 @@ static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM],
     return sum;
 }
 
-/* The areas of a place, in the frame of the domain, over the images on this side of odd faces. */
+/* The areas of a place, in the frame of the domain, over the images inside odd faces: the same for all images, so that
+ * their changes agree, without which conjugate gradients do not end. */
 static void sum_areas(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
                       real area[DIM])
 {
@@ -277,7 +278,7 @@ static void sum_areas(const mpm_grid *grid, const struct axis axes[DIM], const s
     memset(area, 0, DIM * sizeof *area);
     do {
         const struct image image = image_of_place(axes, place, k);
-        const real *own = image.crosses ? NULL : find_node(grid, MPM_GRID_HEAT_AREAS, image.at, layer);
+        const real *own = image.to_domain.count ? NULL : find_node(grid, MPM_GRID_HEAT_AREAS, image.at, layer);
         for (int a = 0; own && a < DIM; a++)
             area[a] += image.flips >> a & 1 ? -own[a] : own[a];
     } while (go_on(place, k));

@@ -98,6 +98,7 @@ typedef struct mpm_block_report {
     double lowest[3], highest[3]; /* extremes of the components at nodes with mass [m/s]; infinite without any */
     double impulse[3];        /* of the walls: sum of m (v after - v before) [N s] */
     double drag[3];           /* of damping, likewise; where the pass damps */
+    double friction_heat;     /* of walls and colliders [J]; where the pass rubs */
     double approach;          /* speed plus the speed of the near colliders [m/s], 0 if none is near */
 } mpm_block_report;
 
@@ -275,6 +276,7 @@ typedef struct mpm_grid_pass {
     int filter_step;   /* k >= 1 of MPM_GRID_FILTER */
     bool damps;        /* has damping, or absorbing walls or colliders */
     double damping;    /* a of the force -a m v [1/s] */
+    bool rubs;         /* friction gives nodes heat per mass, the first real of MPM_GRID_TEMPERATURE */
     double dx;
     const mpm_forcing *forcing; /* of held regions, whose nodes are marked; NULL: none is held */
     size_t loads;

@@ -15,6 +15,13 @@ INLINE real *field_nodes(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b
     return block_vec4s(grid->field[field], b);
 }
 
+/* Gives a node the heat of friction [J/kg]; `mass` is that of its own particles. */
+INLINE void rub_node(const mpm_grid_pass *pass, ptrdiff_t b, int n, real mass, double heat)
+{
+    field_nodes(pass->grid, MPM_GRID_TEMPERATURE, b)[4 * n] += (real)heat;
+    pass->reports[b].friction_heat += (double)mass * (double)(real)heat;
+}
+
 /* Does a block have broken particles around it (faces.c)? */
 INLINE bool is_cracked(const mpm_grid *grid, int32_t block)
 {

@@ -28,8 +28,8 @@ typedef struct mpm_fold_rule {
  *  raw     the same for the sums of blocks with images before they are folded
  *  needed  which simulations have it: an expression of `scheme`, `solves` (are steps implicit?), `by_stiffness` (the
  *          preconditioner of their solves), `holds` (may regions be held?), `contact` (can bodies touch?), `heat`
- *          (is it conducted?), `solves_heat` (by implicit steps?), `surfaces` (may they give it?), `heaters` (may
- *          colliders?), `fills` (is the density of fluids corrected?) and `dim`, by mpm/describe.c
+ *          (is it conducted?), `solves_heat` (by implicit steps?), `melts` (may bodies?), `surfaces` (may they give
+ *          it?), `heaters` (may colliders?), `fills` (is the density of fluids corrected?) and `dim`, by mpm/describe.c
  *
  *  Every block of nodes belongs to one layer of bodies, and so do its fields. */
 #define MPM_GRID_FIELDS(X) \
@@ -72,6 +72,9 @@ typedef struct mpm_fold_rule {
     X(MPM_GRID_TEMPERATURE, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat) \
     X(MPM_GRID_HEAT_FLOW, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat) \
     X(MPM_GRID_HEAT_AREAS, MPM_FOLD_VECTOR, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, heat && surfaces) \
+    /* of implicit steps, where bodies melt: latent heat that the node may take and give, its melting temperature, and \
+     * whether it is solid, melts or is liquid; then the shares of both that it has taken and given */ \
+    X(MPM_GRID_HEAT_LATENT, MPM_FOLD_EVEN, true, MPM_GRID_VELOCITY, MPM_GRID_NONE, solves_heat && melts) \
     X(MPM_GRID_HEAT_COLLIDERS, MPM_FOLD_EVEN, true, MPM_GRID_NONE, MPM_GRID_NONE, heat && heaters) \
     /* {0, 0, 0, volume of the material}, for fluids; then the velocity, and how full the node is in place of the mass \
      * (mpm/kernels/fill.c) */ \

@@ -43,7 +43,8 @@ static void guard(const mpm_sph_pass *pass, const real *record, real v[DIM], mpm
         point.x[a] = point.image[a] = (double)record[RECORD_X + a];
         after[a] = (double)v[a];
     }
-    if (mpm_contacts_touch(pass->boundary->colliders, pass->boundary->count, &point, NULL, after, books, NULL))
+    if (mpm_contacts_touch(pass->boundary->colliders, pass->boundary->count, &point, NULL, after, books, NULL,
+                           NULL))
         for (int a = 0; a < DIM; a++)
             v[a] = (real)after[a];
 }
