@@ -163,7 +163,8 @@ static unsigned scattered_by(mpm_operation operation, const mpm_arguments *argum
         if (arguments->heat.sweep == MPM_HEAT_PUSH)
             return momentum | impulse;
         return arguments->heat.sweep == MPM_HEAT_BEGIN || arguments->heat.sweep == MPM_HEAT_AREAS ||
-                       arguments->heat.sweep == MPM_HEAT_FLOW || arguments->heat.sweep == MPM_HEAT_ON
+                       arguments->heat.sweep == MPM_HEAT_LATENT || arguments->heat.sweep == MPM_HEAT_FLOW ||
+                       arguments->heat.sweep == MPM_HEAT_ON
                    ? momentum : 0;
     default:
         return 0;

@@ -24,7 +24,7 @@ static const double MOST_AT_ONCE = 1e7, MOST_AT_ONCE_OF_FLOATS = 1e3;
 /* The residual of an implicit conduction over the first one. Heat flows from the temperatures that were solved for, so
  * a residual changes temperatures, but not the balance of heat. */
 static const double TOLERANCE = 1e-8, TOLERANCE_OF_FLOATS = 1e-5;
-enum { MOST_PRODUCTS = 20000 };
+enum { MOST_PRODUCTS = 20000, MOST_SORTINGS = 50 };
 
 /* The fields of what is conducted, in this order as far as it has them. HEATED with books of dissipation. */
 enum { TEMPERATURE, GRADIENT, STRETCH, LIQUID, HEATED, FIELDS };
@@ -154,7 +154,6 @@ mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const
         !(thermal->expansion >= 0 && thermal->expansion * thermal->temperature < 1) ||
         !(thermal->heating >= 0 && thermal->heating <= 1) ||
         (thermal->heating > 0 && !simulation->settings.dissipation) ||
-        (thermal->latent_heat > 0 && solves(simulation)) ||
         mpm_material_law(&simulation->materials[material])->rigid)
         return MPM_BAD_ARGUMENT;
     simulation->heat.materials[material] = *thermal;
@@ -358,7 +357,8 @@ static void pass(mpm_simulation *simulation, mpm_heat_pass *heat, mpm_heat_stage
             joins |= heat->walls[2 * axis + side].kind == MPM_HEAT_TEMPERATURE;
     }
     joins &= stage == MPM_HEAT_STAGE_MEANS || stage == MPM_HEAT_STAGE_AREAS || stage == MPM_HEAT_STAGE_CHANGES ||
-             stage == MPM_HEAT_STAGE_SYSTEM || stage == MPM_HEAT_STAGE_PRODUCT;
+             stage == MPM_HEAT_STAGE_LATENT || stage == MPM_HEAT_STAGE_SORT || stage == MPM_HEAT_STAGE_SYSTEM ||
+             stage == MPM_HEAT_STAGE_PRODUCT;
     joins |= heat->open && stage == MPM_HEAT_STAGE_AREAS;
     const mpm_pass described = {.kind = MPM_PASS_HEAT, .joins = joins, .grid = &simulation->grid, .heat = heat};
     mpm_sweeps_pass(simulation, &described);
@@ -423,6 +423,16 @@ static bool rubbed(const mpm_simulation *simulation)
     const struct stage *stage = &simulation->stage;
     const bool pairs = simulation->settings.contact && stage->friction_work != 0;
     return mpm_heat_is_heat(simulation) && (pairs || stage->report.friction_heat > 0);
+}
+
+/* Gives particles their new temperatures. */
+static mpm_measure back(mpm_simulation *simulation, mpm_heat_sweep which, const mpm_heat_pass *described)
+{
+    mpm_heat_arguments arguments = mpm_heat_arguments_of(simulation, described->dt);
+    arguments.sweep = which;
+    arguments.solve_dt = solves(simulation) ? described->dt : 0;
+    arguments.melts = described->melts;
+    return mpm_sweeps_heat(simulation, &arguments);
 }
 
 /* What flows in a sub-step; with `strain_dt`, what the strain of the step presses out first. */
@@ -583,20 +593,52 @@ static void redirect(void *self, double b)
     pass(solve->simulation, solve->pass, MPM_HEAT_STAGE_REDIRECT);
 }
 
+/* Solves where heat has flowed from the present temperatures of the nodes. `largest`: the largest residual so far, of
+ * which the solve leaves a small part. */
+static void solve_linear(struct solve *solve, double *largest)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const mpm_linear_system system = {solve, multiply, advance, redirect};
+    const double first = find_product(solve, MPM_HEAT_STAGE_SYSTEM);
+    const double tolerance = simulation->settings.real_size == sizeof(float) ? TOLERANCE_OF_FLOATS : TOLERANCE;
+    *largest = first > *largest ? first : *largest;
+    const double target = tolerance * tolerance * *largest;
+    const mpm_krylov end =
+        mpm_krylov_solve(&system, (mpm_krylov_residual){first, first}, target, MOST_PRODUCTS);
+    simulation->heat.coming.stagnated |= !(end.residual.norm2 <= target);
+    pass(simulation, solve->pass, MPM_HEAT_STAGE_SOLVED);
+}
+
+/* Where bodies melt: solves with nodes on their sides of the melting temperature, and sorts them by the solution, until
+ * none changes its side. */
+static void solve_with_melting(struct solve *solve)
+{
+    mpm_simulation *simulation = solve->simulation;
+    const double dt = solve->pass->dt;
+    double changed = 1, largest = 0;
+    sweep(simulation, MPM_HEAT_LATENT, dt);
+    pass(simulation, solve->pass, MPM_HEAT_STAGE_LATENT);
+    for (int k = 0; k < MOST_SORTINGS && changed > 0; k++) {
+        sweep(simulation, MPM_HEAT_FLOW, dt);
+        solve_linear(solve, &largest);
+        sweep(simulation, MPM_HEAT_FLOW, dt);
+        changed = find_product(solve, MPM_HEAT_STAGE_SORT);
+    }
+    simulation->heat.coming.stagnated |= changed > 0;
+}
+
 /* Replaces the temperatures of the nodes, from which heat flows, by those at the end of the step. Temperatures that are
  * not finite end the solve, and are found when particles get them. */
 static void solve_for_end(mpm_simulation *simulation, mpm_heat_pass *described)
 {
     struct solve solve = {simulation, described};
-    const mpm_linear_system system = {&solve, multiply, advance, redirect};
+    double largest = 0;
+    if (described->melts) {
+        solve_with_melting(&solve);
+        return;
+    }
     sweep(simulation, MPM_HEAT_FLOW, described->dt);
-    const double first = find_product(&solve, MPM_HEAT_STAGE_SYSTEM);
-    const double tolerance = simulation->settings.real_size == sizeof(float) ? TOLERANCE_OF_FLOATS : TOLERANCE;
-    const double target = tolerance * tolerance * first;
-    const mpm_krylov end =
-        mpm_krylov_solve(&system, (mpm_krylov_residual){first, first}, target, MOST_PRODUCTS);
-    simulation->heat.coming.stagnated = !(end.residual.norm2 <= target);
-    pass(simulation, described, MPM_HEAT_STAGE_SOLVED);
+    solve_linear(&solve, &largest);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
@@ -626,6 +668,7 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
             pass(simulation, &described, MPM_HEAT_STAGE_AREAS);
         }
         hold(simulation, &described, MPM_HEAT_STAGE_HOLD);
+        described.melts = wanted > count && mpm_heat_melts(simulation);
         if (wanted > count)
             solve_for_end(simulation, &described);
         flow(simulation, dt, simulation->settings.pore && done == 1 ? step->dt : 0);
@@ -634,7 +677,7 @@ static mpm_status take_sub_steps(mpm_simulation *simulation, const mpm_step *ste
         const mpm_heat_book book = mpm_sweeps_heat_book(simulation);
         heat->coming.book.wall += book.wall;
         heat->coming.book.collider += book.collider;
-        if (sweep(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, dt).out_of_range) {
+        if (back(simulation, done < count ? MPM_HEAT_ON : MPM_HEAT_BACK, &described).out_of_range) {
             *reason = MPM_TEMPERATURE_LEFT_RANGE;
             return refuse(simulation, step);
         }

@@ -358,7 +358,6 @@ class Numerics(Leaving):
         for name, material in heat.named(scene):
             heat.refuse_thermal(material, name, True)
             heat.refuse_unheated(material, name, self.dissipation)
-            heat.refuse_melting(material, name, self.conduction)
         if self.kernel == "linear":
             raise ValueError(
                 "kernel = 'linear': its gradient jumps, so that conduction is of no order; use 'quadratic' or 'cubic', "

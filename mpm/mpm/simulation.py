@@ -225,7 +225,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         - ``"implicit"``: by one step of backward Euler, solved by conjugate gradients, where more than one sub-step
           would be necessary; dt is limited to 1e7 dx²/α, in single precision to 1e3 dx²/α. The error is of first
           order in dt, and variations within √(α dt) are smoothed; heat is conserved to round-off. For few long steps,
-          such as slow cooling with an implicit `integrator`. Materials that melt refuse it.
+          such as slow cooling with an implicit `integrator`. Where materials melt, Newton's method finds which nodes
+          are solid, melt or are liquid at the end of the step, and solves again for each guess.
     dt : "auto" or float
         Time step [s]. ``"auto"`` takes at most 0.6 of `stable_dt`, 0.4 with a law whose stress has a kink
         (`mpm.materials.FibreReinforced`, or a `UserLaw` that is ``kinked``), and halves an explicit step that would
@@ -482,7 +483,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         material = sampled.body.material
         devices.refuse_material(self._numerics, material)
         chosen = self._numerics
-        conduction.refuse_body(sampled.body, self._scene, chosen.dissipation, chosen.conduction)
+        conduction.refuse_body(sampled.body, self._scene, chosen.dissipation)
         if material._row["rigid"]:
             numerics.refuse_rigid_at_dashpots(self._scene)
         else:

@@ -10,12 +10,11 @@ from mpm.scene.scene import Body, Scene
 __all__ = ["refuse_body", "refuse_boundaries", "refuse_source"]
 
 
-def refuse_body(body: Body, scene: Scene, dissipation: bool, conduction: str) -> None:
+def refuse_body(body: Body, scene: Scene, dissipation: bool) -> None:
     """Raise ValueError for a body that does not fit the scene with which the simulation began."""
     material, name = body.material, body.name
     heat.refuse_thermal(material, name, heat.conducts(scene))
     heat.refuse_unheated(material, name, dissipation)
-    heat.refuse_melting(material, name, conduction)
     pores.refuse_material(material, name, scene)
     pores.refuse_head(material, name, scene)
     solutes.refuse_material(material, name, scene)

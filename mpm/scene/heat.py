@@ -17,7 +17,6 @@ __all__ = [
     "refuse_few_cells",
     "refuse_heat",
     "refuse_heaters",
-    "refuse_melting",
     "refuse_thermal",
     "refuse_unheated",
     "suppliers",
@@ -81,15 +80,6 @@ def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
         raise ValueError(
             f"material of {name!r}: taylor_quinney = {thermal.taylor_quinney:g}: needs dissipation=True of "
             "mpm.Simulation, which finds what heats; or leave it out"
-        )
-
-
-def refuse_melting(material: Material, name: str, conduction: str) -> None:
-    """Raise ValueError for a body that melts, in a simulation that solves for its temperatures."""
-    if conduction == "implicit" and material.thermal is not None and material.thermal.melting is not None:
-        raise ValueError(
-            f"material of {name!r}: melting = {material.thermal.melting!r}: conduction = 'implicit' solves for "
-            "temperatures alone, which latent heat does not follow; use conduction='explicit', or leave melting out"
         )
 
 

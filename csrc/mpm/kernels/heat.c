@@ -27,6 +27,9 @@
  * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change
  * above, and T and f follow from e: T = Tm as long as 0 < f < 1. The sums of nodes know temperatures alone.
  *
+ * In an implicit step, nodes take latent heat apart from Q (heat_nodes.c): a share r_i of all that their particles may
+ * take, or g_i of all that these may give. Particles gain l (1 - f) sum w r_i - l f sum w g_i, l being the latent heat.
+ *
  * A material that expands has the thermal stretch s = (1 + a (T - T0)) (1 + f (s' - 1)), with the stretch s' of the
  * liquid, and keeps the elastic part F/s of its deformation (J/s^d), of which its law computes the stress: when T
  * changes, so does F. In 2-D, s acts in the plane. The volume is V = J s^d V0. Parameters of a law that follow the
@@ -319,6 +322,28 @@ static struct deposit mean_of(const struct conductor *p, const mpm_sweep *sweep,
     return deposit;
 }
 
+/* {sum w m l (1 - f), sum w m l f, sum w m l Tm}, l being the latent heat. */
+static struct deposit latent(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
+                             ptrdiff_t t, struct workspace *work, mpm_measure *result)
+{
+    (void)result;
+    const mpm_thermal *thermal = thermal_of(heat, group);
+    struct deposit deposit = no_deposit();
+    struct conductor p;
+    conductor_load(&p, sweep, heat, group, t);
+    const wide all = wide_select(wide_less(wide_set(0), p.mass), p.mass * wide_set((real)thermal->latent_heat),
+                                 wide_set(0));
+    const wide weighted = all * wide_set((real)thermal->melting);
+    deposit.Q[0] = all * (wide_set(1) - p.liquid);
+    deposit.Q[1] = all * p.liquid;
+    if (DIM == 3)
+        deposit.Q[DIM - 1] = weighted;
+    else
+        deposit.third = weighted;
+    stencil_prepare(&work->stencil, p.x, sweep->scheme.degree);
+    return deposit;
+}
+
 /* Measures the largest diffusivity. */
 static struct deposit means(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
                                   ptrdiff_t t, struct workspace *work, mpm_measure *result)
@@ -378,6 +403,16 @@ static struct deposit flow(const mpm_sweep *sweep, const mpm_heat_arguments *hea
 
 /* ---- nodes to particles ----------------------------------------------------------------------------------------- */
 
+/* Latent heat that nodes have left to a tile, per mass: in `before`, the shares of what it may take and give. The sums
+ * of the stencil are lost. */
+static wide latent_gained(const mpm_thermal *thermal, const struct conductor *p, int degree, struct workspace *work)
+{
+    struct stencil *s = &work->stencil;
+    stencil_gather(s, work->before + ARENA_SLACK, NULL, degree, WANT_MOMENT);
+    const wide taken = (wide_set(1) - p->liquid) * stencil_sum(s, 0, 2), given = p->liquid * stencil_sum(s, 0, 3);
+    return wide_set((real)thermal->latent_heat) * (taken - given);
+}
+
 /* Gives a tile its new temperatures, by a stencil that it prepares. Counts those that are not positive. */
 static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group, ptrdiff_t t,
                       struct workspace *work, mpm_measure *result)
@@ -396,9 +431,16 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
     const mask alive = wide_less(zero, p.capacity);
     const wide change = stencil_sum(s, 0, 1), mean = stencil_sum(s, 0, 2);
     const wide gained = wide_fma(share * diffusivity(&p, p.weight), stencil_sum(s, 0, 3) - p.T, change);
+    UNROLL for (int a = 0; a < DIM; a++) {
+        const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
+        wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
+    }
     wide T = p.T + gained, liquid;
     if (thermal->latent_heat > 0) {
-        melt(thermal, &p, p.c * gained, &T, &liquid);
+        wide enthalpy = p.c * gained;
+        if (heat->melts)
+            enthalpy += latent_gained(thermal, &p, degree, work);
+        melt(thermal, &p, enthalpy, &T, &liquid);
         wide_store(tile_scalar(sweep->particles, heat->liquid, t), wide_select(alive, liquid, zero));
     }
     real *temperature = tile_scalar(sweep->particles, heat->temperature, t);
@@ -406,10 +448,6 @@ static void take_back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, co
         T = wide_load(temperature) + gained;
     result->out_of_range += count_bad(thermal, alive, T);
     wide_store(temperature, wide_select(alive, T, zero));
-    UNROLL for (int a = 0; a < DIM; a++) {
-        const wide slope = affine * wide_fnma(s->e[a], mean, stencil_sum(s, 1 + a, 2));
-        wide_store(tile_scalar(sweep->particles, heat->gradient + a, t), wide_select(alive, slope, zero));
-    }
 }
 
 static struct deposit back_and_means(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const mpm_group *group,
@@ -450,6 +488,7 @@ INLINE void scatter(const mpm_sweep *sweep, const mpm_heat_arguments *heat, cons
     }
 SCATTER(means, MPM_GRID_HEAT, false)
 SCATTER(areas, MPM_GRID_HEAT_AREAS, false)
+SCATTER(latent, MPM_GRID_HEAT_LATENT, false)
 SCATTER(flow, MPM_GRID_HEAT_FLOW, true)
 SCATTER(back_and_means, MPM_GRID_HEAT, true)
 #undef SCATTER
@@ -458,6 +497,8 @@ static void back(const mpm_sweep *sweep, const mpm_heat_arguments *heat, const m
                  struct workspace *work, mpm_measure *result)
 {
     arena_read(work->velocity + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_TEMPERATURE]);
+    if (heat->melts)
+        arena_read(work->before + ARENA_SLACK, group, sweep->grid->field[MPM_GRID_HEAT_FLOW]);
     for (ptrdiff_t t = group->first_tile; t < group->first_tile + group->tiles; t++)
         take_back(sweep, heat, group, t, work, result);
 }
@@ -650,6 +691,7 @@ void MPM_KERNEL(heat_heat)(const mpm_sweep *sweep, const mpm_arguments *argument
     } sweeps[MPM_HEAT_SWEEPS] = {
         [MPM_HEAT_BEGIN] = {scatter_means, MPM_GRID_HEAT},
         [MPM_HEAT_AREAS] = {scatter_areas, MPM_GRID_HEAT_AREAS},
+        [MPM_HEAT_LATENT] = {scatter_latent, MPM_GRID_HEAT_LATENT},
         [MPM_HEAT_FLOW] = {scatter_flow, MPM_GRID_HEAT_FLOW},
         [MPM_HEAT_BACK] = {back, MPM_GRID_NONE},
         [MPM_HEAT_ON] = {scatter_back_and_means, MPM_GRID_HEAT},

@@ -24,265 +24,18 @@
  * by conjugate gradients, which M preconditions: w'^2/w of B-splines is bounded, and so is K/C at any node. All images
  * of a node have the same X and residual but for signs, so a product of vectors counts each in proportion to its C.
  * Nodes of given temperature have M = 0 and take no part.
+ *
+ * Where bodies melt, a node takes latent heat as well, L in all: at most the room R+ = sum w m l (1 - f) less a sixth of
+ * sum w m l, at least -R- = -sum w m l f plus a sixth, with the latent heat l of the particles and their liquid share f,
+ *
+ *     C X + L = Q(T + X) + dt (S - H (T + X)),   L = R+ where T + X > Tm,   L = -R- where T + X < Tm,   between at Tm
+ *
+ * With the sides of Tm given, this is the system above, in which nodes at Tm take no part. The primal-dual active set
+ * strategy (M. Hintermueller, K. Ito, K. Kunisch, SIAM J. Optim. 13 (2002) 865), which is Newton's method, sorts the
+ * nodes anew by each solution, until none changes. Images take L and Tm from those inside odd faces.
  */
-#include "mpm/kernels/nodes.h"
+#include "mpm/kernels/heat_images.h"
 #include "mpm/kernels/reach.h"
-
-enum { ALONG_MOST = 2 * MPM_IMAGE_REACH + 3 };
-
-/* How the nodes go on beyond the faces of an axis. */
-struct axis {
-    int64_t cells;
-    bool periodic, reflects[2], odd[2];
-    real wall[2]; /* temperatures, of odd faces */
-};
-
-/* A node along one axis, as an image: its place and the face across which it is reflected, -1: none. */
-struct along {
-    int64_t at;
-    int face;
-};
-
-/* The reflections at faces of given temperature from an image to the domain: their number, and the sum of the
- * temperatures. */
-struct reflection {
-    int count;
-    real sum;
-};
-
-static struct axis axis_of(const mpm_heat_pass *pass, int a)
-{
-    const mpm_symmetry *symmetry = &pass->symmetry[a];
-    struct axis axis = {.cells = symmetry->cells, .periodic = symmetry->periodic};
-    for (int side = 0; side < 2; side++) {
-        const mpm_heat_surface *wall = &pass->walls[2 * a + side];
-        axis.odd[side] = wall->kind == MPM_HEAT_TEMPERATURE;
-        axis.reflects[side] = axis.odd[side] || symmetry->mirror[side];
-        axis.wall[side] = axis.odd[side] ? (real)wall->value : 0;
-    }
-    return axis;
-}
-
-static bool has_images(const struct axis *axis)
-{
-    return axis->periodic || axis->reflects[0] || axis->reflects[1];
-}
-
-static int64_t remainder_of(int64_t a, int64_t b)
-{
-    return ((a % b) + b) % b;
-}
-
-/* The image in the domain of the node at `at`. Odd faces are at least MPM_IMAGE_REACH cells apart, so that no image is
- * reflected across both. */
-static struct along into_domain(const struct axis *axis, int64_t at)
-{
-    const int64_t cells = axis->cells;
-    if (axis->periodic)
-        return (struct along){remainder_of(at, cells), -1};
-    if (axis->reflects[0] && axis->reflects[1]) {
-        const int64_t turned = remainder_of(at, 2 * cells);
-        return turned > cells ? (struct along){2 * cells - turned, at < 0 ? 0 : 1} : (struct along){turned, -1};
-    }
-    if (axis->reflects[0] && at < 0)
-        return (struct along){-at, 0};
-    if (axis->reflects[1] && at > cells)
-        return (struct along){2 * cells - at, 1};
-    return (struct along){at, -1};
-}
-
-/* Can a node have images along the axis, or lie on a plane? */
-static bool is_near(const struct axis *axis, int64_t at)
-{
-    const int64_t reach = MPM_IMAGE_REACH;
-    if (!has_images(axis) || at < -reach || at > axis->cells + reach)
-        return false;
-    return at <= reach || at >= axis->cells - reach;
-}
-
-/* All images of the node `inside` the domain, ascending. */
-static int list_along(const struct axis *axis, int64_t inside, struct along list[ALONG_MOST])
-{
-    const int64_t reach = MPM_IMAGE_REACH, cells = axis->cells;
-    int count = 0;
-    for (int part = 0; part < 2; part++) {
-        /* the nodes about the lower face, then those about the upper one that are not among them */
-        const int64_t first = part == 0 ? -reach : cells - reach > reach + 1 ? cells - reach : reach + 1;
-        const int64_t last = part == 0 ? reach : cells + reach;
-        for (int64_t at = first; at <= last; at++) {
-            const struct along found = into_domain(axis, at);
-            if (found.at == inside && count < ALONG_MOST)
-                list[count++] = (struct along){at, found.face};
-        }
-    }
-    return count;
-}
-
-static struct reflection across(const struct axis *axis, int face, struct reflection r)
-{
-    if (face < 0 || !axis->odd[face])
-        return r;
-    return (struct reflection){r.count + 1, r.sum + axis->wall[face]};
-}
-
-/* T -> sign T + offset. Where faces of several temperatures meet, the offset is the mean over their orders. */
-static real sign_of(const struct reflection *r)
-{
-    return r->count % 2 ? -1 : 1;
-}
-
-static real offset_of(const struct reflection *r)
-{
-    return r->count % 2 ? 2 * r->sum / (real)r->count : 0;
-}
-
-/* Where the nodes of a block of the layer are; NULL: it is not in the grid. */
-static const real *find_node(const mpm_grid *grid, mpm_grid_field field, const int64_t at[DIM], int32_t layer)
-{
-    mpm_block_key key = {.kind = layer};
-    int node = 0;
-    for (int a = 0; a < DIM; a++) {
-        const int64_t inside = remainder_of(at[a], BLOCK_SIDE);
-        key.block[a] = (int32_t)((at[a] - inside) / BLOCK_SIDE);
-        node = node * BLOCK_SIDE + (int)inside;
-    }
-    const int32_t found = mpm_images_block(grid, key);
-    return found < 0 ? NULL : field_nodes(grid, field, found) + 4 * node;
-}
-
-static bool is_block_near(const mpm_heat_pass *pass, const mpm_node_block *block)
-{
-    for (int a = 0; a < DIM; a++) {
-        const struct axis axis = axis_of(pass, a);
-        const int64_t first = (int64_t)block->block[a] * BLOCK_SIDE;
-        for (int i = 0; i < BLOCK_SIDE; i++)
-            if (is_near(&axis, first + i))
-                return true;
-    }
-    return false;
-}
-
-/* A node with its images along the axes. */
-struct place {
-    int64_t at[DIM]; /* in the domain */
-    struct along image[DIM][ALONG_MOST];
-    int images[DIM];
-    int face[DIM];         /* across which the node is reflected; -1: none */
-    struct reflection own; /* from the node to the domain */
-    bool odd;              /* has an odd image, or lies on an odd plane */
-    int given;             /* lies on so many odd planes, at the mean of their temperatures */
-    real temperature;
-};
-
-static struct place find_place(const struct axis axes[DIM], const int64_t at[DIM])
-{
-    struct place place = {.own = {0, 0}};
-    for (int a = 0; a < DIM; a++) {
-        const struct axis *axis = &axes[a];
-        place.at[a] = at[a];
-        place.image[a][0] = (struct along){at[a], -1};
-        place.images[a] = 1;
-        place.face[a] = -1;
-        if (!is_near(axis, at[a]))
-            continue;
-        const struct along inside = into_domain(axis, at[a]);
-        place.at[a] = inside.at;
-        place.images[a] = list_along(axis, inside.at, place.image[a]);
-        place.face[a] = inside.face;
-        place.own = across(axis, inside.face, place.own);
-        for (int side = 0; side < 2; side++) {
-            const bool on = axis->odd[side] && inside.at == (side ? axis->cells : 0);
-            if (on) {
-                place.temperature += axis->wall[side];
-                place.given++;
-            }
-            place.odd |= on;
-        }
-        for (int k = 0; k < place.images[a]; k++)
-            place.odd |= place.image[a][k].face >= 0 && axis->odd[place.image[a][k].face];
-    }
-    if (place.given)
-        place.temperature /= (real)place.given;
-    return place;
-}
-
-/* Sums of a place over its images, in the frame of the domain. */
-struct sums {
-    real heat, flow, capacity; /* H, Q, C */
-    real own_heat, own_capacity, own_weighted, own_weight; /* H, C, B S, B of images on this side of odd faces */
-};
-
-static bool is_odd(const struct axis *axis, int face)
-{
-    return face >= 0 && axis->odd[face];
-}
-
-/* One image of a place. */
-struct image {
-    int64_t at[DIM];
-    struct reflection to_domain;
-    unsigned flips; /* axes along which it is reflected */
-    bool crosses;   /* lies on the other side of an odd face */
-};
-
-static struct image image_of_place(const struct axis axes[DIM], const struct place *place, const int k[DIM])
-{
-    struct image image = {.flips = 0};
-    for (int a = 0; a < DIM; a++) {
-        const int face = place->image[a][k[a]].face;
-        image.at[a] = place->image[a][k[a]].at;
-        image.to_domain = across(&axes[a], face, image.to_domain);
-        image.flips |= (face >= 0 ? 1u : 0) << a;
-        image.crosses |= face != place->face[a] && (is_odd(&axes[a], face) || is_odd(&axes[a], place->face[a]));
-    }
-    return image;
-}
-
-/* k: the next image, if there is one. */
-static bool go_on(const struct place *place, int k[DIM])
-{
-    int a = DIM - 1;
-    while (a >= 0 && ++k[a] == place->images[a])
-        k[a--] = 0;
-    return a >= 0;
-}
-
-static struct sums sum_images(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place,
-                              int32_t layer, bool flows)
-{
-    int k[DIM] = {0};
-    struct sums sum = {0};
-    do {
-        const struct image image = image_of_place(axes, place, k);
-        const real *sums = find_node(grid, MPM_GRID_HEAT, image.at, layer);
-        if (!sums || !(sums[3] > 0))
-            continue;
-        sum.heat += sign_of(&image.to_domain) * sums[0] + offset_of(&image.to_domain) * sums[3];
-        sum.capacity += sums[3];
-        sum.own_heat += image.crosses ? 0 : sums[0];
-        sum.own_capacity += image.crosses ? 0 : sums[3];
-        sum.own_weighted += image.crosses ? 0 : sums[1];
-        sum.own_weight += image.crosses ? 0 : sums[2];
-        if (flows)
-            sum.flow += sign_of(&image.to_domain) * find_node(grid, MPM_GRID_HEAT_FLOW, image.at, layer)[0];
-    } while (go_on(place, k));
-    return sum;
-}
-
-/* The areas of a place, in the frame of the domain, over the images inside odd faces: the same for all images, so that
- * their changes agree, without which conjugate gradients do not end. */
-static void sum_areas(const mpm_grid *grid, const struct axis axes[DIM], const struct place *place, int32_t layer,
-                      real area[DIM])
-{
-    int k[DIM] = {0};
-    memset(area, 0, DIM * sizeof *area);
-    do {
-        const struct image image = image_of_place(axes, place, k);
-        const real *own = image.to_domain.count ? NULL : find_node(grid, MPM_GRID_HEAT_AREAS, image.at, layer);
-        for (int a = 0; own && a < DIM; a++)
-            area[a] += image.flips >> a & 1 ? -own[a] : own[a];
-    } while (go_on(place, k));
-}
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
@@ -316,11 +69,9 @@ static struct supply supply_of_walls(const mpm_heat_pass *pass, const int64_t at
     return supply;
 }
 
-/* The part of a wall or a collider in what comes to a node that has `capacity` and the temperature T without it, if all
- * of them act at the end of a sub-step: dt (S - H T'), T' = (C T + dt S)/(C + dt H). */
-static double supplied(struct supply all, struct supply part, double dt, double capacity, double T)
+/* The part of a wall or a collider in what comes to a node of the temperature T' at the end of a sub-step. */
+static double supplied(struct supply part, double dt, double end)
 {
-    const double end = (capacity * T + dt * all.source) / (capacity + dt * all.conductance);
     return dt * (part.source - part.conductance * end);
 }
 
@@ -329,13 +80,22 @@ static struct supply supply_of_colliders(const real *node)
     return node ? (struct supply){(double)node[1], (double)node[2]} : (struct supply){0};
 }
 
-/* Heat that comes through surfaces in a sub-step to a node of the temperature T without it. */
+/* Heat that comes through surfaces in a sub-step to a node that has `capacity` and the temperature T without it:
+ * dt (S - H T'), T' = (C T + dt S)/(C + dt H). Where bodies melt, T is T', which has been solved for. */
 static mpm_heat_book supply(const mpm_heat_pass *pass, struct supply wall, struct supply collider, double capacity,
                             double T)
 {
     const struct supply all = {wall.conductance + collider.conductance, wall.source + collider.source};
-    return (mpm_heat_book){.wall = supplied(all, wall, pass->dt, capacity, T),
-                           .collider = supplied(all, collider, pass->dt, capacity, T)};
+    const double dt = pass->dt;
+    const double end = pass->melts ? T : (capacity * T + dt * all.source) / (capacity + dt * all.conductance);
+    return (mpm_heat_book){.wall = supplied(wall, dt, end), .collider = supplied(collider, dt, end)};
+}
+
+/* The same at a temperature that is known. */
+static real supply_at(const mpm_heat_pass *pass, struct supply wall, struct supply collider, real T)
+{
+    return (real)(pass->dt * (wall.source + collider.source) -
+                  pass->dt * (wall.conductance + collider.conductance) * (double)T);
 }
 
 /* Adds what comes through surfaces to the heat that has flowed to the nodes of a block away from images. */
@@ -353,7 +113,9 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
         if (!(capacity > 0))
             continue;
         node_coordinates(&grid->blocks[b], n, at);
-        const double T = (double)temperature[4 * n + 2] + (double)flow[4 * n] / capacity;
+        double T = (double)temperature[4 * n + 2] + (double)flow[4 * n] / capacity;
+        if (pass->melts)
+            T = (double)temperature[4 * n];
         const mpm_heat_book found = supply(pass, supply_of_walls(pass, at, areas + 4 * n),
                                            supply_of_colliders(colliders ? colliders + 4 * n : NULL), capacity, T);
         flow[4 * n] += (real)(found.wall + found.collider);
@@ -371,6 +133,11 @@ static mpm_heat_book add_supplies(const mpm_heat_pass *pass, ptrdiff_t b)
 
 /* Of the last real of MPM_GRID_HEAT_COLLIDERS, which is 0 where a node is free: it has the temperature of the first. */
 enum { HELD = MPM_PORE_DRAINED };
+
+static bool is_held(const real *collider)
+{
+    return collider && collider[3] > 0;
+}
 
 /* Adds what a collider does to a node, {T, sum h A, sum (h T + q) A, held}. */
 static void meet_collider(const mpm_heat_surface *surface, const mpm_shape_reading *at, const real area[DIM], double dx,
@@ -570,6 +337,37 @@ static void finish_changes(real *temperature, const real *heat, const real *flow
     }
 }
 
+/* Takes the latent heat out of the heat that has come to the nodes of a block, for their particles. */
+static void melt_nodes(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *latents = field_nodes(grid, MPM_GRID_HEAT_LATENT, b);
+    const real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b);
+    const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
+    real *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+        const struct latent latent = latent_of(latents + n);
+        if (is_held(colliders ? colliders + n : NULL))
+            continue;
+        const real left = flow[n] - heat[n + 3] * (latent.melting - temperature[n + 2]);
+        flow[n] -= take_latent(&latent, latent_on(latents[n + LATENT_SIDE], &latent, left), flow + n, &latent);
+    }
+}
+
+/* All of what is in colliders of given temperature melts or freezes. Returns the heat that this takes. */
+static double melt_held(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const real *latents = field_nodes(pass->grid, MPM_GRID_HEAT_LATENT, b);
+    const real *heat = field_nodes(pass->grid, MPM_GRID_HEAT, b);
+    const real *colliders = field_nodes(pass->grid, MPM_GRID_HEAT_COLLIDERS, b);
+    real *flow = field_nodes(pass->grid, MPM_GRID_HEAT_FLOW, b);
+    double sum = 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4)
+        if (colliders[n + 3] > 0 && heat[n + 3] > 0)
+            sum += (double)take_all(latents + n, colliders[n], flow + n);
+    return sum;
+}
+
 static void add_copies(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
 {
     sum_copies(field_nodes(grid, field, b), grid, &grid->blocks[b], grid->copies[field]);
@@ -580,28 +378,61 @@ static void add_copies(const mpm_grid *grid, mpm_grid_field field, ptrdiff_t b)
 enum { CHANGE, RESIDUAL, PRODUCT, DIAGONAL }; /* of MPM_GRID_RESIDUAL; the direction is where T is, for the sweep */
 enum { FLOWED, SHARE };                       /* of MPM_GRID_HEAT_FLOW: its share in products of vectors */
 
-/* The equation of a node that has `capacity` and the temperature T, to which heat has flowed at T. Returns its part in
- * the first product, residual and direction. */
+/* The first guess: as if the node shared its own heat alone. */
+static real begin_side(const struct latent *latent, real capacity, real T, real *change)
+{
+    const real above = capacity * (T - latent->melting);
+    *change = 0;
+    if (!(latent->room + latent->held > 0))
+        return SOLID;
+    if (above > latent->room || above < -latent->held) {
+        *change = -(above > 0 ? latent->room : -latent->held) / capacity;
+        return above > 0 ? LIQUID : SOLID;
+    }
+    *change = latent->melting - T;
+    return MELTS;
+}
+
+/* The side of a node by a solution: what is beyond Tm stops there, and what takes more than it can leaves it. `heat` has
+ * come at the temperature T + change. */
+static real next_side(const struct latent *latent, real side, real capacity, real T, real heat, real *change)
+{
+    const real all = latent->room + latent->held, small = (real)(REAL_IS_FLOAT ? 1e-5 : 1e-12) * all;
+    if (!(all > 0))
+        return side;
+    const real above = T + *change - latent->melting;
+    if ((side == SOLID && above > 0) || (side == LIQUID && above < 0)) {
+        *change = latent->melting - T;
+        return MELTS;
+    }
+    const real taken = heat - capacity * *change;
+    if (side != MELTS || (taken <= latent->room + small && taken >= -latent->held - small))
+        return side;
+    return taken > 0 ? LIQUID : SOLID;
+}
+
+/* The equation of a node that has `capacity` and the temperature T, to which heat has flowed at T and the change so far,
+ * and which takes `latent`. Returns its part in the first product, residual and direction. */
 static double begin_node(const mpm_heat_pass *pass, struct supply wall, struct supply collider, real capacity, real T,
-                         real flow, real share, real *direction, real *solve)
+                         real flow, real latent, real share, real *direction, real *solve)
 {
     const double H = wall.conductance + collider.conductance, S = wall.source + collider.source;
-    solve[CHANGE] = solve[PRODUCT] = 0;
+    if (!pass->melts)
+        solve[CHANGE] = 0;
+    solve[PRODUCT] = 0;
     solve[DIAGONAL] = capacity + (real)(pass->dt * H);
-    solve[RESIDUAL] = flow + (real)(pass->dt * (S - H * (double)T));
+    solve[RESIDUAL] = flow + (real)(pass->dt * (S - H * (double)(T + solve[CHANGE])));
+    if (pass->melts)
+        solve[RESIDUAL] -= capacity * solve[CHANGE] + latent;
     *direction = solve[RESIDUAL] / solve[DIAGONAL];
     return (double)share * (double)solve[RESIDUAL] * (double)*direction;
 }
 
-static void leave_out(real *direction, real *solve)
+static void leave_out(real *direction, real *solve, real change)
 {
     memset(solve, 0, 4 * sizeof *solve);
+    solve[CHANGE] = change;
     *direction = 0;
-}
-
-static bool is_held(const real *collider)
-{
-    return collider && collider[3] > 0;
 }
 
 /* The equations of a block away from images. */
@@ -617,39 +448,129 @@ static double begin_solve(const mpm_heat_pass *pass, ptrdiff_t b)
         const real *collider = colliders ? colliders + 4 * n : NULL;
         real *value = temperature + 4 * n;
         int64_t at[DIM];
+        struct latent latent = {0};
+        real side = SOLID;
         if (!(heat[4 * n + 3] > 0) || is_held(collider)) {
-            leave_out(value, solve + 4 * n);
+            leave_out(value, solve + 4 * n, 0);
+            continue;
+        }
+        if (pass->melts) {
+            const real *own = field_nodes(grid, MPM_GRID_HEAT_LATENT, b) + 4 * n;
+            latent = latent_of(own);
+            side = own[LATENT_SIDE];
+        }
+        if (side == MELTS) {
+            leave_out(value, solve + 4 * n, solve[4 * n + CHANGE]);
             continue;
         }
         node_coordinates(&grid->blocks[b], n, at);
         const struct supply wall = areas ? supply_of_walls(pass, at, areas + 4 * n) : (struct supply){0};
-        sum += begin_node(pass, wall, supply_of_colliders(collider), heat[4 * n + 3], value[2], flow[4 * n], 1, value,
-                          solve + 4 * n);
+        sum += begin_node(pass, wall, supply_of_colliders(collider), heat[4 * n + 3], value[2], flow[4 * n],
+                          latent_on(side, &latent, 0), 1, value, solve + 4 * n);
     }
     return sum;
 }
 
+/* Sorts the nodes of a block away from images. Returns how many have changed. */
+static double sort_block(const mpm_heat_pass *pass, ptrdiff_t b)
+{
+    const mpm_grid *grid = pass->grid;
+    const real *heat = field_nodes(grid, MPM_GRID_HEAT, b), *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
+    const real *areas = pass->has_areas ? field_nodes(grid, MPM_GRID_HEAT_AREAS, b) : NULL;
+    const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
+    real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b), *solve = field_nodes(grid, MPM_GRID_RESIDUAL, b);
+    real *latents = field_nodes(grid, MPM_GRID_HEAT_LATENT, b);
+    const bool begins = pass->stage == MPM_HEAT_STAGE_LATENT;
+    double changed = 0;
+    for (int n = 0; n < 4 * MPM_BLOCK_NODES; n += 4) {
+        const real *collider = colliders ? colliders + n : NULL;
+        const real capacity = heat[n + 3], T = temperature[n + 2];
+        if (!(capacity > 0) || is_held(collider)) {
+            leave_out(temperature + n, solve + n, 0);
+            temperature[n] = T;
+            continue;
+        }
+        const struct latent latent = latent_of(latents + n);
+        real *side = &latents[n + LATENT_SIDE], *change = &solve[n + CHANGE];
+        if (begins) {
+            *side = begin_side(&latent, capacity, T, change);
+        } else {
+            int64_t at[DIM];
+            node_coordinates(&grid->blocks[b], n / 4, at);
+            const struct supply wall = areas ? supply_of_walls(pass, at, areas + n) : (struct supply){0};
+            const real came = flow[n] + supply_at(pass, wall, supply_of_colliders(collider), T + *change);
+            const real next = next_side(&latent, *side, capacity, T, came, change);
+            changed += next != *side;
+            *side = next;
+        }
+        temperature[n] = T + *change;
+    }
+    return changed;
+}
+
+/* What walls do to a node with images. */
+static struct supply fold_walls(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place,
+                                int32_t layer)
+{
+    real area[DIM];
+    if (!pass->has_areas)
+        return (struct supply){0};
+    sum_areas(pass->grid, axes, place, layer, area);
+    return supply_of_walls(pass, place->at, area);
+}
+
 /* The equation of a node with images. */
 static double fold_begin(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place,
-                         int32_t layer, const real *own, const real *collider, real value[4], real *solve)
+                         int32_t layer, const real *own, const real *collider, real side, real value[4], real *solve)
 {
     const struct sums sum = sum_images(pass->grid, axes, place, layer, true);
     const real sign = sign_of(&place->own), T = sign * value[2] + offset_of(&place->own);
-    struct supply wall = {0};
-    real area[DIM];
+    struct latent latent = {0};
     if (place->given || is_held(collider)) {
-        leave_out(value, solve);
+        leave_out(value, solve, 0);
         return 0;
     }
-    if (pass->has_areas) {
-        sum_areas(pass->grid, axes, place, layer, area);
-        wall = supply_of_walls(pass, place->at, area);
+    if (side == MELTS) {
+        leave_out(value, solve, solve[CHANGE]);
+        return 0;
     }
-    const double product = begin_node(pass, wall, supply_of_colliders(collider), sum.capacity, T, sum.flow,
-                                      own[3] / sum.capacity, value, solve);
+    if (pass->melts)
+        latent = sum_latent(pass->grid, axes, place, layer);
+    solve[CHANGE] *= sign;
+    const double product = begin_node(pass, fold_walls(pass, axes, place, layer), supply_of_colliders(collider),
+                                      sum.capacity, T, sum.flow, latent_on(side, &latent, 0), own[3] / sum.capacity,
+                                      value, solve);
+    solve[CHANGE] *= sign;
     value[0] *= sign;
     solve[RESIDUAL] *= sign;
     return product;
+}
+
+/* Sorts a node with images. Has its side changed? */
+static bool fold_sort(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place, int32_t layer,
+                      const real *collider, real value[4], real *solve, real *side)
+{
+    const struct sums sum = sum_images(pass->grid, axes, place, layer, pass->stage == MPM_HEAT_STAGE_SORT);
+    const real sign = sign_of(&place->own), T = sum.heat / sum.capacity;
+    const struct latent latent = sum_latent(pass->grid, axes, place, layer);
+    real change = sign * solve[CHANGE], next = SOLID;
+    if (place->given || is_held(collider)) {
+        leave_out(value, solve, 0);
+        value[0] = value[2];
+        return false;
+    }
+    if (pass->stage == MPM_HEAT_STAGE_LATENT) {
+        *side = next = begin_side(&latent, sum.capacity, T, &change);
+    } else {
+        const struct supply wall = fold_walls(pass, axes, place, layer);
+        const real came = sum.flow + supply_at(pass, wall, supply_of_colliders(collider), T + change);
+        next = next_side(&latent, *side, sum.capacity, T, came, &change);
+    }
+    const bool changed = next != *side;
+    *side = next;
+    solve[CHANGE] = sign * change;
+    value[0] = value[2] + solve[CHANGE];
+    return changed;
 }
 
 /* The product of a node; `flow` is that of the direction, with its images. Returns its part of their product. */
@@ -710,6 +631,10 @@ static void visit_solve(const mpm_heat_pass *pass, ptrdiff_t b, bool near)
     real *temperature = field_nodes(grid, MPM_GRID_TEMPERATURE, b), *solve = field_nodes(grid, MPM_GRID_RESIDUAL, b);
     real *flow = field_nodes(grid, MPM_GRID_HEAT_FLOW, b);
     switch (pass->stage) {
+    case MPM_HEAT_STAGE_LATENT:
+    case MPM_HEAT_STAGE_SORT:
+        pass->sums[b] = near ? 0 : sort_block(pass, b);
+        return;
     case MPM_HEAT_STAGE_SYSTEM:
         pass->sums[b] = near ? 0 : begin_solve(pass, b);
         return;
@@ -754,13 +679,21 @@ void MPM_KERNEL(heat_nodes_block)(const mpm_heat_pass *pass, ptrdiff_t b)
             return;
         if (pass->has_areas)
             pass->books[b] = add_supplies(pass, b);
+        if (pass->melts)
+            melt_nodes(pass, b);
         finish_changes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_FLOW, b));
         return;
     case MPM_HEAT_STAGE_HOLD:
     case MPM_HEAT_STAGE_HOLD_CHANGES:
         pass->books[b].collider += hold_nodes(temperature, heat, field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b),
                                               pass->stage == MPM_HEAT_STAGE_HOLD_CHANGES);
+        if (pass->melts && pass->stage == MPM_HEAT_STAGE_HOLD_CHANGES)
+            pass->books[b].collider += melt_held(pass, b);
         return;
+    case MPM_HEAT_STAGE_LATENT:
+        add_copies(grid, MPM_GRID_HEAT_LATENT, b);
+        break;
+    case MPM_HEAT_STAGE_SORT:
     case MPM_HEAT_STAGE_SYSTEM:
     case MPM_HEAT_STAGE_PRODUCT:
         add_copies(grid, MPM_GRID_HEAT_FLOW, b);
@@ -783,26 +716,46 @@ static void fold_mean(const mpm_grid *grid, const struct axis axes[DIM], const s
     value[3] = over(sum.own_weighted, sum.own_weight);
 }
 
+/* Takes the latent heat of a node out of the heat that has come to `all` of its images. What lies beyond a face of given
+ * temperature, or on it, takes what that temperature says. Returns what its own particles take. */
+static real fold_melt(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place, int32_t layer,
+                      const struct sums *sum, const real *own, real *flow, const real value[4], real *all)
+{
+    const struct latent latent = sum_latent(pass->grid, axes, place, layer), inside = latent_of(own);
+    const real left = *all - sum->capacity * (latent.melting - sum->heat / sum->capacity);
+    const real taken = latent_on(own[LATENT_SIDE], &latent, left);
+    if (place->given)
+        return take_all(own, place->temperature, flow);
+    *all -= taken;
+    return place->own.count ? take_all(own, value[0], flow) : take_latent(&latent, taken, flow, &inside);
+}
+
 /* Its change, with the pull. Returns what its own particles have from walls and colliders. */
 static mpm_heat_book fold_change(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place,
-                                 int32_t layer, const real *own, real flow, const real *collider, real value[4])
+                                 int32_t layer, const real *own, real *flow, const real *latent, const real *collider,
+                                 real value[4])
 {
     const struct sums sum = sum_images(pass->grid, axes, place, layer, true);
     const double capacity = (double)sum.capacity, share = (double)own[3] / capacity;
     mpm_heat_book found = {0};
+    double melted = 0;
     if (pass->has_areas && !place->given) {
-        const double mean = (double)(sign_of(&place->own) * value[2] + offset_of(&place->own));
-        real area[DIM];
-        sum_areas(pass->grid, axes, place, layer, area);
-        found = supply(pass, supply_of_walls(pass, place->at, area), supply_of_colliders(collider), capacity,
-                       mean + (double)sum.flow / capacity);
+        const real sign = sign_of(&place->own), offset = offset_of(&place->own);
+        double T = (double)(sign * value[2] + offset) + (double)sum.flow / capacity;
+        if (pass->melts)
+            T = (double)(sign * value[0] + offset);
+        found = supply(pass, fold_walls(pass, axes, place, layer), supply_of_colliders(collider), capacity, T);
     }
-    const real all = sum.flow + (real)(found.wall + found.collider);
+    real all = sum.flow + (real)(found.wall + found.collider);
+    if (pass->melts && !is_held(collider))
+        melted = (double)fold_melt(pass, axes, place, layer, &sum, latent, flow, value, &all);
     const real change = place->given ? 0 : sign_of(&place->own) * all / sum.capacity;
     value[1] += change;
     value[2] += change;
     found.collider *= share;
-    found.wall = place->odd ? (double)own[3] * (double)value[1] - (double)flow - found.collider : share * found.wall;
+    found.wall = share * found.wall;
+    if (place->odd)
+        found.wall = (double)own[3] * (double)value[1] - (double)*flow - found.collider + melted;
     return found;
 }
 
@@ -828,6 +781,7 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
     real *solve = pass->sums ? field_nodes(grid, MPM_GRID_RESIDUAL, b) : NULL;
     const real *heat = field_nodes(grid, MPM_GRID_HEAT, b);
     const real *colliders = pass->surface_count ? field_nodes(grid, MPM_GRID_HEAT_COLLIDERS, b) : NULL;
+    real *latents = pass->melts ? field_nodes(grid, MPM_GRID_HEAT_LATENT, b) : NULL;
     for (int n = 0; n < MPM_BLOCK_NODES; n++) {
         real *value = temperature + 4 * n;
         const real *own = heat + 4 * n;
@@ -845,8 +799,15 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
             continue;
         }
         const real *collider = colliders ? colliders + 4 * n : NULL;
+        real *latent = latents ? latents + 4 * n : NULL;
+        if (pass->stage == MPM_HEAT_STAGE_LATENT || pass->stage == MPM_HEAT_STAGE_SORT) {
+            pass->sums[b] += fold_sort(pass, axes, &place, block->layer, collider, value, solve + 4 * n,
+                                       &latent[LATENT_SIDE]);
+            continue;
+        }
         if (pass->stage == MPM_HEAT_STAGE_SYSTEM) {
-            pass->sums[b] += fold_begin(pass, axes, &place, block->layer, own, collider, value, solve + 4 * n);
+            const real side = latent ? latent[LATENT_SIDE] : (real)SOLID;
+            pass->sums[b] += fold_begin(pass, axes, &place, block->layer, own, collider, side, value, solve + 4 * n);
             continue;
         }
         if (pass->stage == MPM_HEAT_STAGE_PRODUCT) {
@@ -854,7 +815,7 @@ void MPM_KERNEL(heat_nodes_fold)(const mpm_heat_pass *pass, ptrdiff_t b)
             continue;
         }
         const mpm_heat_book found =
-            fold_change(pass, axes, &place, block->layer, own, flow[4 * n], collider, value);
+            fold_change(pass, axes, &place, block->layer, own, flow + 4 * n, latent, collider, value);
         pass->books[b].wall += found.wall;
         pass->books[b].collider += found.collider;
     }
