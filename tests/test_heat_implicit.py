@@ -198,7 +198,7 @@ def test_transfers_beside_walls_of_given_temperature_are_solved():
     assert gained(sim) < 1e-13
 
 
-def melted_by_backward_euler(steps, end, latent, below, cells=60):
+def melted_by_backward_euler(steps, end, latent, below, cells=200):
     """The melted share of a rod with one end 100 K above melting, by finite volumes and the enthalpy."""
     h, dt = 1 / cells, end / steps
     K = (2 * np.eye(cells) - np.eye(cells, k=1) - np.eye(cells, k=-1)) / h**2
@@ -245,8 +245,9 @@ def test_fronts_melt_as_by_backward_euler(share, below, dim, dtype):
     n, end, latent = 20, 0.04, 100.0
     steps = max(1, round(end * n * n / share))
     sim, melted = melting_rod(n, steps, end, latent, below, dim, dtype=dtype)
-    # measured: 4, 4 and -5 % with 20 cells, half of it with 40
-    assert melted == pytest.approx(melted_by_backward_euler(steps, end, latent, below), rel=0.06)
+    # measured: 4, 4 and, between cold solid and liquid, -9 % with 20 cells; 2 % with 40
+    limit = 0.1 if below else 0.06
+    assert melted == pytest.approx(melted_by_backward_euler(steps, end, latent, below), rel=limit)
     assert gained(sim) < (1e-6 if dtype == "float32" else 1e-13)
     assert sim.health["stagnated"] == 0
     T = temperature(sim)
