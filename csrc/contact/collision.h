@@ -68,7 +68,7 @@ static inline void mpm_collision_apply_walls(double v[3], const mpm_wall walls[6
         v[a] = 0 + kept * left[a]; /* no -0 */
 }
 
-/** The heat of friction that a point gets from the walls that have turned its velocity `before` into `after` [J/kg]: the
+/** The heat of friction that a point gets from walls that have turned its velocity `before` into `after` [J/kg]: the
  *  tangential impulse times the slip that is left, as mpm_contacts_heat. Walls share it by their friction. */
 static inline double mpm_collision_walls_heat(const double before[3], const double after[3], const mpm_wall walls[6],
                                               unsigned held)

@@ -55,7 +55,7 @@ int mpm_contacts_find(const mpm_collider *colliders, size_t count, const double 
                       const mpm_faces *faces, double cell, mpm_node_contact contacts[MPM_MOST_CONTACTS]);
 
 /** The heat of friction that the material gets from a contact whose impulse left the velocity v [m/s]: the share of
- *  -T . (v - s), T being the tangential part of the impulse [N s] and s the velocity of the surface. So what sticks gives
+ *  -T . (v - s), T being the tangential part of the impulse [N s] and s the velocity of the surface. What sticks gives
  *  none, whatever the impulse that holds it. In J, or J/kg of an impulse per mass. */
 double mpm_contacts_heat(const mpm_node_contact *contact, const double v[3]);
 

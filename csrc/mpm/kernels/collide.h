@@ -18,7 +18,8 @@ mpm_faces MPM_KERNEL(collide_faces)(const mpm_colliders *colliders, const mpm_wa
 /** Applies colliders, and the faces that hold the node beside them, to a node of block `b`. The node has coordinates
  *  `own` and is the image of the node at `at`, or is that node (`image` may be NULL). `v`: the velocity at `at` before
  *  contact, 0 across planes of symmetry, where it becomes the change that the colliders cause. Adds the impulse of the
- *  walls, at `own`, to `wall`, and the heat of friction [J/kg] to `heat`, if that is not NULL. Returns false, with nothing done, if no collider holds the node. */
+ *  walls, at `own`, to `wall`, and the heat of friction [J/kg] to `heat`, if that is not NULL. Returns false, with
+ *  nothing done, if no collider holds the node. */
 bool MPM_KERNEL(collide_node)(const mpm_colliders *colliders, ptrdiff_t b, const int64_t at[DIM],
                               const int64_t own[DIM], const mpm_image_node *image, const mpm_faces *faces, real mass,
                               real v[DIM], double wall[3], double *heat);

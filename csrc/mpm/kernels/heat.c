@@ -21,7 +21,8 @@
  * b_p are at most 1: in the place of k V, the values have the weight m c b h^2/(5 dt).
  *
  * Friction has given nodes heat per mass e_i: between bodies, half of its work to each (grid_pairs.h); at walls and
- * colliders, the share that these leave to the material (grid_contact.h). Particles gain sum w e_i each, which is all of it, as the mass of a node is sum w m.
+ * colliders, the share that these leave to the material (grid_contact.h). Particles gain sum w e_i each, which is all
+ * of it, as the mass of a node is sum w m.
  *
  * A material that melts at Tm has a liquid share f as well, the conductivity k + f (k' - k), and the enthalpy e = c T +
  * L f where f < 1, and c Tm + L + c' (T - Tm) where f = 1; k' and c' are the liquid's. It takes c times the change

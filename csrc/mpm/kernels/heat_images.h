@@ -195,9 +195,9 @@ struct latent {
     real room, held; /* until the front has passed the node by half a cell: its temperature is free then */
 };
 
-/* The share of a node's B-spline beyond half a cell from it. A front that has passed a node by half a cell leaves it, as
- * in finite volumes. If the node stayed at Tm until all of its particles have melted, the front would be 1.5 cells ahead,
- * and the heat would have a shorter way than it has (note 025). */
+/* The share of a node's B-spline beyond half a cell from it. A front that has passed a node by half a cell leaves it,
+ * as in finite volumes. If nodes stayed at Tm until all of their particles have melted, the front would be 1.5 cells
+ * ahead, and heat would have a shorter way than it has (note 025). */
 #define BEYOND_FRONT ((real)1 / 6)
 
 enum { LATENT_ROOM, LATENT_HELD, LATENT_WEIGHTED, LATENT_SIDE }; /* of MPM_GRID_HEAT_LATENT */

@@ -25,8 +25,8 @@
  * of a node have the same X and residual but for signs, so a product of vectors counts each in proportion to its C.
  * Nodes of given temperature have M = 0 and take no part.
  *
- * Where bodies melt, a node takes latent heat as well, L in all: at most the room R+ = sum w m l (1 - f) less a sixth of
- * sum w m l, at least -R- = -sum w m l f plus a sixth, with the latent heat l of the particles and their liquid share f,
+ * Where bodies melt, a node takes latent heat as well, L in all: at most the room R+ = sum w m l (1 - f) less a sixth
+ * of sum w m l, at least -R- = -sum w m l f plus a sixth, with the latent heat l of particles and their liquid share f,
  *
  *     C X + L = Q(T + X) + dt (S - H (T + X)),   L = R+ where T + X > Tm,   L = -R- where T + X < Tm,   between at Tm
  *
@@ -393,7 +393,7 @@ static real begin_side(const struct latent *latent, real capacity, real T, real 
     return MELTS;
 }
 
-/* The side of a node by a solution: what is beyond Tm stops there, and what takes more than it can leaves it. `heat` has
+/* The side of a node by a solution: what is beyond Tm stops there; what takes more than it can leaves it. `heat` has
  * come at the temperature T + change. */
 static real next_side(const struct latent *latent, real side, real capacity, real T, real heat, real *change)
 {
@@ -411,8 +411,8 @@ static real next_side(const struct latent *latent, real side, real capacity, rea
     return taken > 0 ? LIQUID : SOLID;
 }
 
-/* The equation of a node that has `capacity` and the temperature T, to which heat has flowed at T and the change so far,
- * and which takes `latent`. Returns its part in the first product, residual and direction. */
+/* The equation of a node that has `capacity` and the temperature T, to which heat has flowed at T and the change so
+ * far, and which takes `latent`. Returns its part in the first product, residual and direction. */
 static double begin_node(const mpm_heat_pass *pass, struct supply wall, struct supply collider, real capacity, real T,
                          real flow, real latent, real share, real *direction, real *solve)
 {
@@ -716,8 +716,8 @@ static void fold_mean(const mpm_grid *grid, const struct axis axes[DIM], const s
     value[3] = over(sum.own_weighted, sum.own_weight);
 }
 
-/* Takes the latent heat of a node out of the heat that has come to `all` of its images. What lies beyond a face of given
- * temperature, or on it, takes what that temperature says. Returns what its own particles take. */
+/* Takes the latent heat of a node out of the heat that has come to `all` of its images. What lies beyond a face of
+ * given temperature, or on it, takes what that temperature says. Returns what its own particles take. */
 static real fold_melt(const mpm_heat_pass *pass, const struct axis axes[DIM], const struct place *place, int32_t layer,
                       const struct sums *sum, const real *own, real *flow, const real value[4], real *all)
 {
