@@ -30,6 +30,6 @@ void mpm_memory_free(const mpm_allocator *allocator, void *memory);
 int mpm_memory_grow(const mpm_allocator *allocator, void **array, size_t *capacity, size_t used, size_t wanted,
                     size_t size);
 
-/** Makes the C library, where it is glibc, take blocks from half a MiB on from the system one by one, and give them back
- *  as soon as they are freed. Otherwise it keeps them between others, and what was never written takes memory, too. */
+/** Makes the C library, where it is glibc, take blocks from half a MiB on from the system one by one, and give them
+ *  back as soon as they are freed. Otherwise it keeps them between others. */
 void mpm_memory_take_singly(void);

@@ -30,8 +30,8 @@ void mpm_arrivals_drop(mpm_simulation *simulation)
     mpm_arrivals_forget(simulation);
 }
 
-/* The particles first .. end - 1 of a piece that are kept here. Binning takes those of a group from process after process,
- * so what the processes keep has to follow each other. */
+/* The particles first .. end - 1 of a piece that are kept here. Binning takes those of a group from process after
+ * process, so what the processes keep has to follow each other. */
 static void find_kept(const mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, ptrdiff_t *first,
                       ptrdiff_t *end)
 {

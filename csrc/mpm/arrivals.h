@@ -7,8 +7,8 @@
 #include "mpm/kernels/kernels.h"
 #include "mpm/simulation.h"
 
-/** Makes room for `count` more particles besides those that wait, and for the rows of `left` after them: rows, and tiles
- *  with some room for padding. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; nothing has changed. */
+/** Makes room for `count` more particles besides those that wait, and for the rows of `left` after them: rows, and
+ *  tiles with some room for padding. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; nothing has changed. */
 mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left);
 
 /** Lets particles wait, in pieces, so that their placements take little memory; `left` more of the body are to come.

@@ -137,8 +137,8 @@ static bool is_elsewhere(const mpm_group *group)
     return !group->tiles;
 }
 
-/* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back. Those
- * that are elsewhere are left out. */
+/* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back.
+ * Those that are elsewhere are left out. */
 static void copy_field(const mpm_particles *particles, const mpm_field *field, size_t components, size_t first,
                        size_t count, char *list, bool back)
 {

@@ -84,8 +84,8 @@ static int resize(mpm_device *device, void **array, size_t used, size_t count, s
     return 0;
 }
 
-/* Gives all arrays room for `wanted` tiles: one after the other, so that two copies of all particles are never there. An
- * array that is larger than the capacity does no harm if another one cannot be replaced. */
+/* Gives all arrays room for `wanted` tiles: one after the other, so that two copies of all particles are never there.
+ * An array that is larger than the capacity does no harm if another one cannot be replaced. */
 static int resize_all(mpm_particles *particles, size_t wanted)
 {
     mpm_device *device = particles->device;
