@@ -62,13 +62,13 @@ void mpm_loading_mark(mpm_simulation *simulation)
 static void join_powers(mpm_simulation *simulation)
 {
     mpm_loads *loads = &simulation->run.loads;
-    mpm_accumulator powers[MPM_MOST_ACCUMULATORS];
+    mpm_accumulator powers[MPM_TEAM_NUMBERS];
     for (size_t first = 0, count; simulation->team && first < loads->count; first += count) {
-        count = loads->count - first < MPM_MOST_ACCUMULATORS ? loads->count - first : MPM_MOST_ACCUMULATORS;
+        count = loads->count - first < MPM_TEAM_NUMBERS ? loads->count - first : MPM_TEAM_NUMBERS;
         const mpm_member member = {0, (int)count, MPM_REDUCE_SUM};
         for (size_t k = 0; k < count; k++)
             powers[k].sum = loads->sums[first + k].power;
-        mpm_team_reduce(simulation->team, &(mpm_reduction){.members = &member, .member_count = 1}, powers);
+        mpm_team_reduce(simulation->team, &(mpm_reduction){.members = &member, .member_count = 1}, 1, powers);
         for (size_t k = 0; k < count; k++)
             loads->sums[first + k].power = powers[k].sum;
     }

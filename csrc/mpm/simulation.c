@@ -715,6 +715,13 @@ static mpm_status agree(void *self, mpm_status status)
     return mpm_halo_agree(self, status);
 }
 
+static void note(void *self, mpm_status status)
+{
+    const mpm_simulation *simulation = self;
+    if (simulation->team)
+        mpm_team_note(simulation->team, status);
+}
+
 static void free_simulation(void *self)
 {
     mpm_simulation_free(self);
@@ -739,7 +746,7 @@ static const mpm_method method = {
     .add_material = add_material, .materials = materials, .add_collider = add_collider, .loads = true, .alter = alter,
     .remove = remove_and_count,
     .totals = totals, .stable_dt = stable_dt, .snapshot = &mpm_snapshot_of_particles,
-    .agree = agree,
+    .agree = agree, .note = note,
     .refresh = refresh_for_steps, .begin = mpm_step_begin, .plan = mpm_step_plan, .bound = mpm_timestep_bound,
     .attempt = mpm_step_attempt, .may_retry = mpm_step_may_retry, .report = mpm_step_report,
     .commit = mpm_step_commit, .record = mpm_totals_record, .finish = finish, .clean_up = clean_up,

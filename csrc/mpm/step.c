@@ -36,12 +36,17 @@
 /* Bins if that is due, and does everything else that may fail before a step begins. */
 mpm_status mpm_step_begin(void *self)
 {
+    const mpm_simulation *simulation = self;
     mpm_status status = mpm_rebin_if_due(self);
     if (status)
         return status;
     if (!(status = mpm_sweeps_ready(self)))
         status = mpm_implicit_reserve(self);
-    return mpm_halo_agree(self, status ? status : mpm_loading_reserve(self));
+    if (!status)
+        status = mpm_loading_reserve(self);
+    /* All processes see in the same way that nothing else may fail. */
+    const bool may_fail = simulation->backend->ready || simulation->integrator->solve || simulation->run.forcing.first;
+    return may_fail ? mpm_halo_agree(self, status) : status;
 }
 
 void mpm_step_plan(void *self, mpm_step *step)

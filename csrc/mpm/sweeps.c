@@ -68,14 +68,37 @@ void mpm_sweeps_end(mpm_simulation *simulation)
     simulation->reports.kept_books = NULL;
 }
 
-void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *reduction, void *result)
+/* Some reductions, whose numbers travel together. */
+static void reduce_few(const mpm_simulation *simulation, const mpm_reduction *reductions, void *const *results,
+                       size_t count)
 {
     mpm_backend *backend = simulation->backend;
-    mpm_accumulator accumulators[MPM_MOST_ACCUMULATORS];
-    backend->reduce(backend, reduction, accumulators);
+    mpm_accumulator accumulators[MPM_TEAM_NUMBERS], *at = accumulators;
+    for (size_t k = 0; k < count; at += mpm_reduction_numbers(&reductions[k++]))
+        backend->reduce(backend, &reductions[k], at);
     if (simulation->team)
-        mpm_team_reduce(simulation->team, reduction, accumulators);
-    mpm_reduction_finish(reduction, accumulators, result);
+        mpm_team_reduce(simulation->team, reductions, count, accumulators);
+    at = accumulators;
+    for (size_t k = 0; k < count; at += mpm_reduction_numbers(&reductions[k++]))
+        mpm_reduction_finish(&reductions[k], at, results[k]);
+}
+
+/* The same, with as many at a time as fit. */
+static void reduce_all(const mpm_simulation *simulation, const mpm_reduction *reductions, void *const *results,
+                       size_t count)
+{
+    for (size_t first = 0, few; first < count; first += few) {
+        int numbers = mpm_reduction_numbers(&reductions[first]);
+        for (few = 1; first + few < count; few++)
+            if ((numbers += mpm_reduction_numbers(&reductions[first + few])) > MPM_TEAM_NUMBERS)
+                break;
+        reduce_few(simulation, reductions + first, results + first, few);
+    }
+}
+
+void mpm_sweeps_reduce(const mpm_simulation *simulation, const mpm_reduction *reduction, void *result)
+{
+    reduce_few(simulation, reduction, &result, 1);
 }
 
 /* Leaves the parts of own tasks. */
@@ -102,28 +125,45 @@ mpm_reduction mpm_sweeps_of_blocks(const mpm_simulation *simulation, mpm_reducti
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* The book of collider `k` over the tasks, or the blocks; its speed alone, unless `all`. */
-static mpm_collider_book reduce_books(const mpm_simulation *simulation, bool tasks, size_t k, bool all)
+enum {
+    BOOKS = 4, /* colliders whose books travel together, those of tasks and of blocks */
+    PAIRS = 16 /* pairs of layers, likewise */
+};
+
+/* How the books of collider `k` over the tasks, or the blocks, become one; its speed alone, unless `all`. */
+static mpm_reduction of_books(const mpm_simulation *simulation, bool tasks, size_t k, bool all)
 {
 #define OF(name, rule) MPM_MEMBER(mpm_collider_book, name, MPM_REDUCE_##rule)
-    static const mpm_member of_books[] = {OF(speed, MOST), OF(impulse, SUM), OF(torque, SUM)};
+    static const mpm_member members[] = {OF(speed, MOST), OF(impulse, SUM), OF(torque, SUM)};
 #undef OF
     const struct reports *reports = &simulation->reports;
-    mpm_collider_book book = {0};
-    mpm_reduction reduction = {.stride = simulation->boundary.count * sizeof book, .members = of_books,
-                               .member_count = all ? COUNT_OF(of_books) : 1};
+    mpm_reduction reduction = {.stride = simulation->boundary.count * sizeof(mpm_collider_book), .members = members,
+                               .member_count = all ? COUNT_OF(members) : 1};
     reduction.parts = (tasks ? reports->task_books : reports->block_books) + k;
-    reduction = tasks ? of_tasks(simulation, reduction) : mpm_sweeps_of_blocks(simulation, reduction);
-    mpm_sweeps_reduce(simulation, &reduction, &book);
-    return book;
+    return tasks ? of_tasks(simulation, reduction) : mpm_sweeps_of_blocks(simulation, reduction);
 }
 
-/* Adds the books of all tasks, or blocks, to `sums`, one book per collider in memory of the host. */
-static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums, bool tasks)
+/* Adds the books of all blocks to `sums`, one book per collider in memory of the host; then `kept`, and those of all
+ * tasks, unless it is NULL. */
+static void add_books(const mpm_simulation *simulation, mpm_collider_book *sums, const mpm_collider_book *kept)
 {
-    for (size_t k = 0; k < simulation->boundary.count; k++) {
-        const mpm_collider_book book = reduce_books(simulation, tasks, k, true);
-        mpm_collider_add_books(&sums[k], &book, 1, 1);
+    const size_t colliders = simulation->boundary.count;
+    for (size_t first = 0; first < colliders; first += BOOKS) {
+        mpm_collider_book books[2 * BOOKS];
+        mpm_reduction reductions[2 * BOOKS];
+        void *results[2 * BOOKS];
+        const size_t some = colliders - first < BOOKS ? colliders - first : BOOKS, count = kept ? 2 * some : some;
+        for (size_t k = 0; k < count; k++) {
+            books[k] = (mpm_collider_book){0};
+            reductions[k] = of_books(simulation, k >= some, first + k % some, true);
+            results[k] = &books[k];
+        }
+        reduce_all(simulation, reductions, results, count);
+        mpm_collider_add_books(sums + first, books, 1, some);
+        if (kept) {
+            mpm_collider_add_books(sums + first, kept + first, 1, some);
+            mpm_collider_add_books(sums + first, books + some, 1, some);
+        }
     }
 }
 
@@ -197,7 +237,7 @@ mpm_status mpm_sweeps_fit(void *context, const mpm_grid *grid)
         label_pairs(simulation, grid, &fresh);
     struct reports *old = &simulation->reports;
     if (old->block_books) /* in mid step, the grid pass has already filled them */
-        add_books(simulation, old->kept_books, false);
+        add_books(simulation, old->kept_books, NULL);
     fresh.kept_books = old->kept_books;
     free_reports(old, device);
     *old = fresh;
@@ -345,13 +385,16 @@ void mpm_sweeps_hold_impulses(mpm_simulation *simulation)
 {
     static const mpm_member of_impulse[] = {{0, 3, MPM_REDUCE_SUM}};
     mpm_loads *loads = &simulation->run.loads;
+    mpm_reduction reductions[MPM_MOST_LOADS];
+    void *results[MPM_MOST_LOADS];
     for (size_t k = 0; k < loads->count; k++) {
-        const mpm_reduction reduction = mpm_sweeps_of_blocks(
+        results[k] = loads->impulse[k];
+        reductions[k] = mpm_sweeps_of_blocks(
             simulation, (mpm_reduction){.parts = simulation->reports.hold_impulses + k,
                                         .stride = loads->count * sizeof *loads->impulse, .members = of_impulse,
                                         .member_count = 1});
-        mpm_sweeps_reduce(simulation, &reduction, loads->impulse[k]);
     }
+    reduce_all(simulation, reductions, results, loads->count);
 }
 
 void mpm_sweeps_faces(mpm_simulation *simulation)
@@ -466,10 +509,20 @@ static void sum_pairs(mpm_simulation *simulation)
     reduction.members = of_pair;
     reduction.member_count = COUNT_OF(of_pair);
     reduction.labels = reports->pair_labels;
-    for (size_t k = 0; k < pairs->named_count; k++) {
-        reduction.wanted = (int32_t)k;
-        mpm_sweeps_reduce(simulation, &reduction, &book);
-        memcpy(pairs->list[pairs->named[k]].coming, book.impulse, sizeof book.impulse);
+    for (size_t first = 0; first < pairs->named_count; first += PAIRS) {
+        mpm_layer_book books[PAIRS];
+        mpm_reduction reductions[PAIRS];
+        void *results[PAIRS];
+        size_t count = 0;
+        for (; count < PAIRS && first + count < pairs->named_count; count++) {
+            reduction.wanted = (int32_t)(first + count);
+            books[count] = (mpm_layer_book){0};
+            reductions[count] = reduction;
+            results[count] = &books[count];
+        }
+        reduce_all(simulation, reductions, results, count);
+        for (size_t k = 0; k < count; k++)
+            memcpy(pairs->list[pairs->named[first + k]].coming, books[k].impulse, sizeof books[k].impulse);
     }
 }
 
@@ -579,19 +632,27 @@ const mpm_collider *mpm_sweeps_fastest(const mpm_simulation *simulation, double 
 {
     const mpm_collider *fastest = simulation->boundary.colliders;
     *speed = 0;
-    for (size_t k = 0; k < simulation->boundary.count; k++) {
-        const mpm_collider_book book = reduce_books(simulation, false, k, false);
-        if (book.speed > *speed) {
-            *speed = book.speed;
-            fastest = &simulation->boundary.colliders[k];
+    for (size_t first = 0; first < simulation->boundary.count; first += 2 * BOOKS) {
+        mpm_collider_book books[2 * BOOKS];
+        mpm_reduction reductions[2 * BOOKS];
+        void *results[2 * BOOKS];
+        size_t count = 0;
+        for (; count < 2 * BOOKS && first + count < simulation->boundary.count; count++) {
+            books[count] = (mpm_collider_book){0};
+            reductions[count] = of_books(simulation, false, first + count, false);
+            results[count] = &books[count];
         }
+        reduce_all(simulation, reductions, results, count);
+        for (size_t k = 0; k < count; k++)
+            if (books[k].speed > *speed) {
+                *speed = books[k].speed;
+                fastest = &simulation->boundary.colliders[first + k];
+            }
     }
     return fastest;
 }
 
 void mpm_sweeps_add_books(const mpm_simulation *simulation, mpm_collider_book *sums)
 {
-    add_books(simulation, sums, false);
-    mpm_collider_add_books(sums, simulation->reports.kept_books, 1, simulation->boundary.count);
-    add_books(simulation, sums, true);
+    add_books(simulation, sums, simulation->reports.kept_books);
 }

@@ -85,7 +85,7 @@ static double number_of(int64_t key)
 
 static mpm_status reduce(void *context, int64_t *sums, size_t sum_count, double *most, size_t most_count)
 {
-    int64_t keys[MPM_MOST_ACCUMULATORS + 1];
+    int64_t keys[MPM_TEAM_NUMBERS + 1];
     if (((mpm_python_core *)context)->team_broken)
         return MPM_INTERRUPTED;
     if (most_count > sizeof keys / sizeof *keys)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SUMS = MPM_MOST_ACCUMULATORS * MPM_EXACT_INTEGERS };
+enum { MOST_SUMS = MPM_TEAM_NUMBERS * MPM_EXACT_INTEGERS };
 
 void mpm_team_note(mpm_team *team, mpm_status status)
 {
@@ -39,11 +39,11 @@ static void read_word(mpm_team *team, double word)
 /* Integers and maxima on their way. */
 struct packet {
     int64_t sums[MOST_SUMS];
-    double most[MPM_MOST_ACCUMULATORS + 1]; /* the last one is the status word */
+    double most[MPM_TEAM_NUMBERS + 1]; /* the last one is the status word */
     size_t sum_count, most_count;
 };
 
-static void pack(struct packet *packet, mpm_reduce rule, const mpm_accumulator *at)
+static void pack(struct packet *packet, mpm_reduce rule, mpm_accumulator *at)
 {
     switch (rule) {
     case MPM_REDUCE_SUM:
@@ -96,20 +96,23 @@ static void send(mpm_team *team, struct packet *packet)
     }
 }
 
-void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumulator *accumulators)
+/* Packs all numbers of some reductions, or unpacks them. */
+static void visit(struct packet *packet, const mpm_reduction *reductions, size_t count, mpm_accumulator *at,
+                  void (*one)(struct packet *, mpm_reduce, mpm_accumulator *))
+{
+    packet->sum_count = packet->most_count = 0;
+    for (const mpm_reduction *of = reductions; of < reductions + count; of++)
+        for (const mpm_member *member = of->members; member < of->members + of->member_count; member++)
+            for (int k = 0; k < member->numbers; k++)
+                one(packet, member->rule, at++);
+}
+
+void mpm_team_reduce(mpm_team *team, const mpm_reduction *reductions, size_t count, mpm_accumulator *accumulators)
 {
     struct packet packet;
-    packet.sum_count = packet.most_count = 0;
-    mpm_accumulator *at = accumulators;
-    for (const mpm_member *member = reduction->members; member < reduction->members + reduction->member_count; member++)
-        for (int k = 0; k < member->numbers; k++)
-            pack(&packet, member->rule, at++);
+    visit(&packet, reductions, count, accumulators, pack);
     send(team, &packet);
-    packet.sum_count = packet.most_count = 0;
-    at = accumulators;
-    for (const mpm_member *member = reduction->members; member < reduction->members + reduction->member_count; member++)
-        for (int k = 0; k < member->numbers; k++)
-            unpack(&packet, member->rule, at++);
+    visit(&packet, reductions, count, accumulators, unpack);
 }
 
 mpm_status mpm_team_agree(mpm_team *team, mpm_status status)

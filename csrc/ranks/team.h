@@ -14,7 +14,10 @@
 #include "base/reduction.h"
 #include "base/status.h"
 
-enum { MPM_TEAM_PROCESSES = 1 << 20 }; /* a team has fewer */
+enum {
+    MPM_TEAM_PROCESSES = 1 << 20, /* a team has fewer */
+    MPM_TEAM_NUMBERS = 56         /* numbers that travel in one reduction at most */
+};
 
 /** What goes to another process and what comes from it; its size is known to both. */
 typedef struct mpm_message {
@@ -51,8 +54,9 @@ void mpm_team_note(mpm_team *team, mpm_status status);
 /** The status of the team as of the last reduction, which every process gets; it is OK again. */
 mpm_status mpm_team_take(mpm_team *team);
 
-/** Adds to `accumulators` those of all other processes. A status that is not MPM_OK makes them meaningless. */
-void mpm_team_reduce(mpm_team *team, const mpm_reduction *reduction, mpm_accumulator *accumulators);
+/** Adds to the `accumulators` of `count` reductions, MPM_TEAM_NUMBERS in all at most, those of all other processes. A
+ *  status that is not MPM_OK makes them meaningless. */
+void mpm_team_reduce(mpm_team *team, const mpm_reduction *reductions, size_t count, mpm_accumulator *accumulators);
 
 /** Notes `status` and takes that of the team: a reduction of nothing else. */
 mpm_status mpm_team_agree(mpm_team *team, mpm_status status);

@@ -64,10 +64,11 @@ mpm_status mpm_history_insert(mpm_history *history, const mpm_allocator *allocat
     return status;
 }
 
+/* Room for two: a step reserves that of the next one before it makes its own. */
 mpm_status mpm_history_reserve(mpm_history *history, const mpm_allocator *allocator)
 {
     return mpm_memory_grow(allocator, (void **)&history->records, &history->capacity, history->count,
-                           history->count + 1, (size_t)mpm_history_length(history) * sizeof(double))
+                           history->count + 2, (size_t)mpm_history_length(history) * sizeof(double))
                ? MPM_OUT_OF_MEMORY
                : MPM_OK;
 }

@@ -99,21 +99,29 @@ static mpm_status attempt(mpm_run *run, mpm_step *step)
     }
 }
 
-/* `status`: of the poll after the step before. */
-static mpm_status take_step(mpm_run *run, mpm_step *step, mpm_status status)
+/* Makes the step the present state, and finds what speaks against another one: processes tell each other by what they
+ * reduce in the commit anyway. */
+static mpm_status commit(mpm_run *run, const mpm_step *step)
 {
-    if (!status)
-        status = mpm_history_reserve(&run->history, &run->allocator);
-    status = mpm_run_agree(run, status);
-    if (!status && run->method->begin)
-        status = run->method->begin(run->self);
+    mpm_status later = step->last ? MPM_OK : mpm_march_poll(run, step->goal);
+    if (!step->last && !later)
+        later = mpm_history_reserve(&run->history, &run->allocator);
+    if (run->method->note)
+        run->method->note(run->self, later);
+    const mpm_status status = run->method->commit(run->self, step);
+    return status ? status : later;
+}
+
+static mpm_status take_step(mpm_run *run, mpm_step *step)
+{
+    mpm_status status = run->method->begin ? run->method->begin(run->self) : MPM_OK;
     if (status)
         return status;
     plan(run, step);
     if ((status = check_size(run, step)) || (status = attempt(run, step)))
         return status;
     run->natural_dt = step->natural;
-    return run->method->commit(run->self, step);
+    return commit(run, step);
 }
 
 /* ---- many ------------------------------------------------------------------------------------------------------- */
@@ -135,8 +143,8 @@ mpm_status mpm_march_poll(mpm_run *run, const mpm_goal *goal)
 mpm_status mpm_march_towards(mpm_run *run, const mpm_goal *goal)
 {
     mpm_step step = {.goal = goal};
-    mpm_status status = take_step(run, &step, MPM_OK);
+    mpm_status status = mpm_run_agree(run, mpm_history_reserve(&run->history, &run->allocator));
     while (!status && !step.last)
-        status = take_step(run, &step, mpm_march_poll(run, goal));
+        status = take_step(run, &step);
     return status;
 }

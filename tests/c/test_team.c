@@ -37,7 +37,7 @@ static struct part reduce(mpm_team *team, const struct part *parts, size_t count
     const mpm_reduction reduction = {parts, count, sizeof *parts, members, .member_count = MEMBERS};
     mpm_reduction_accumulate(&reduction, accumulators);
     if (team)
-        mpm_team_reduce(team, &reduction, accumulators);
+        mpm_team_reduce(team, &reduction, 1, accumulators);
     mpm_reduction_finish(&reduction, accumulators, &result);
     return result;
 }
