@@ -244,6 +244,28 @@ def flawed(comm: Any, folder: Path) -> str:
     return f"{told} {digest(sim)}"
 
 
+def counted(comm: Any, folder: Path) -> str:
+    """A step of two processes has one message to the neighbour, and a reduction each of the grid, of the new state, and
+    of the books of all colliders."""
+    if comm is None or comm.size != 2:
+        return "told"
+    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
+    scene.add(mpm.shapes.Box((0.25,) * 3, (0.75,) * 3), scenes.MATERIALS["neo_hookean"])
+    for axis in np.eye(3):
+        scene.add_collider(mpm.shapes.HalfSpace(0.24 * axis, axis), contact="slip")
+    sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", comm=comm)
+    sim.step(1)  # bins
+    told = []
+    for steps in (4, 10):
+        team = sim._team
+        before = (team.messages, team.reductions)
+        sim.step(steps)
+        told.append([now - then for now, then in zip((team.messages, team.reductions), before, strict=True)])
+    assert sim.health["binnings"] == 1
+    assert [(b - a) / 6 for a, b in zip(*told, strict=True)] == [1, 3], told
+    return "told"
+
+
 def interrupted(comm: Any, folder: Path) -> str:
     """Ctrl-C in one process ends the run of all at the same whole step; a run after it goes on."""
     scene = mpm.Scene((0, 0), (1, 1))
@@ -361,6 +383,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         deleted,
         errors,
         escaped,
+        counted,
         failing,
         flawed,
         interrupted,
