@@ -167,7 +167,7 @@ def escaped(comm: Any, folder: Path) -> str:
     except mpm.EscapeError as error:
         told = f"{error} {error.rows} {sim.steps}"
         notes = [note for note in getattr(error, "__notes__", []) if "moves the particles" in note]
-        if comm is not None:
+        if comm is not None and comm.size > 1:
             assert notes and len(set(comm.allgather(tuple(notes)))) == 1
             found = [
                 int(row)
