@@ -271,8 +271,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         ``damping_impulse``, too; a body in free fall falls as much slower. Only explicit steps; the standard scheme
         runs at about half of its speed.
     device : {"cpu", "cuda", "cuda:1", …}
-        Where steps run. GPUs of NVIDIA (extra ``cuda``) are experimental: the standard scheme with one material.
-
+        Where steps run. GPUs of NVIDIA (extra ``cuda``) are experimental: see the guide on GPUs for what they take.
     comm : mpi4py.MPI.Intracomm, optional
         Run together with the other MPI processes of this communicator: needs the extra ``mpi`` and a script under
         ``mpiexec -n R python -m mpi4py script.py``. States, histories and files have the bits of one process. Each
