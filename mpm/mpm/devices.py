@@ -129,8 +129,9 @@ def _refuse(device: str, what: str, remedy: str) -> NotImplementedError:
     )
 
 
-def refuse_scene(scene: Scene, chosen: Any) -> None:
-    """Raise NotImplementedError for what is no part of the standard scheme, or of a scene that a GPU can have."""
+def refuse_scene(scene: Scene, chosen: Any, before: Scene | None = None) -> None:
+    """Raise NotImplementedError for what no device has yet, and for the first collider of a simulation that had the
+    scene `before`: its kernels have been compiled without any."""
     if chosen.device == HOST:
         return
     if chosen.transfer not in TRANSFERS:
@@ -159,12 +160,9 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
     for one in scene.colliders:
         if one.contact == "absorbing":
             raise _refuse(chosen.device, f"collider {one.name!r}: 'absorbing'", "choose another contact")
-
-
-def refuse_first_collider(chosen: Any, before: Scene, scene: Scene) -> None:
-    """Raise NotImplementedError if a scene gets its first collider: the kernels have been compiled without any."""
-    if scene.colliders and not before.colliders:
-        refuse(chosen, "the first collider of a simulation that has begun", remedy="add one to the scene")
+    if before is not None and scene.colliders and not before.colliders:
+        what = "the first collider of a simulation that has begun"
+        raise _refuse(chosen.device, what, "add one to the scene")
 
 
 def refuse_material(chosen: Any, material: Material) -> None:

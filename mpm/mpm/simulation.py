@@ -699,8 +699,7 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
-        devices.refuse_scene(scene, self._numerics)
-        devices.refuse_first_collider(self._numerics, self._scene, scene)
+        devices.refuse_scene(scene, self._numerics, before=self._scene)
         self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
