@@ -66,7 +66,7 @@ typedef struct mpm_method {
     /* A run. The frame of its steps is run/march.c. */
     /** The status of all processes that run this together, after each has told its own. NULL: the process is alone. */
     mpm_status (*agree)(void *self, mpm_status status);
-    /** Notes the own status, which `commit` tells the others and returns as `agree` does. NULL: the process is alone. */
+    /** Notes the own status, which `commit` tells the others and returns as `agree` does. NULL: none. */
     void (*note)(void *self, mpm_status status);
     /** Brings the state up to date and reports what is wrong with it. Called before the steps, with threads. */
     mpm_status (*refresh)(void *self);
