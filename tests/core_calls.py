@@ -204,7 +204,9 @@ COMMON = {
     "dtype": text("float64"),
     "lower": vector(0.0, 0.0),
     "gravity": vector(0.0, -1.0),
-    "walls": repeated(group(text("slip"), number(0.0), number(0.0), number(0.0), number(0.0)), 4),
+    "walls": repeated(
+        group(text("slip"), number(0.0), number(0.0), number(0.0), number(0.0), number(1.0)), 4
+    ),
     "dt": number(1e-4),
     "max_dt": number(INF),
     "allow_unstable": flag(),

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "mpm/heat.h"
+#include "mpm/heat_state.h"
 #include "mpm/state.h"
 
 mpm_grid_field mpm_describe_preconditioner(const mpm_simulation *simulation)

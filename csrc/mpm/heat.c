@@ -54,12 +54,6 @@ static const struct conducted_field fields_of_solute[] = {
     {"swelling_stretch", "1", MPM_SCALAR, .low = 0, .high = INFINITY, .initial = 1},
 };
 
-bool mpm_heat_is_heat(const mpm_simulation *simulation)
-{
-    const mpm_settings *settings = &simulation->settings;
-    return settings->heat && !settings->pore && !settings->solute;
-}
-
 static const struct conducted_field *fields_of(const mpm_simulation *simulation, int *count)
 {
     const mpm_settings *settings = &simulation->settings;
@@ -396,25 +390,6 @@ static mpm_measure sweep(mpm_simulation *simulation, mpm_heat_sweep which, doubl
     arguments.sweep = which;
     arguments.solve_dt = solves(simulation) ? dt : 0;
     return mpm_sweeps_heat(simulation, &arguments);
-}
-
-bool mpm_heat_melts(const mpm_simulation *simulation)
-{
-    bool melts = false;
-    for (size_t m = 0; m < simulation->material_count; m++)
-        melts |= simulation->heat.materials[m].latent_heat > 0;
-    return melts;
-}
-
-bool mpm_heat_rubs(const mpm_simulation *simulation)
-{
-    const mpm_settings *settings = &simulation->settings;
-    bool rubs = settings->contact;
-    for (int face = 0; face < 2 * settings->dim; face++)
-        rubs |= settings->walls[face].friction * settings->walls[face].friction_heat > 0;
-    for (size_t k = 0; k < simulation->boundary.count; k++)
-        rubs |= simulation->boundary.colliders[k].friction * simulation->boundary.colliders[k].friction_heat > 0;
-    return rubs && mpm_heat_is_heat(simulation);
 }
 
 /* Has friction given heat to the nodes in this step? */

@@ -3,10 +3,7 @@
  * Conduction of heat between the steps of motion: fields, materials and walls of a simulation, and its sub-steps.
  */
 #pragma once
-#include "mpm/state.h"
-
-/* Is it heat that is conducted, and not the pressure of pore water or a solute? */
-bool mpm_heat_is_heat(const mpm_simulation *simulation);
+#include "mpm/heat_state.h"
 
 /* The fields of the particles: "temperature" [K], "temperature_gradient" [K/m], "thermal_stretch", "liquid_fraction";
  * of pore water and of solutes, others. */
@@ -32,12 +29,6 @@ double mpm_heat_bound(const mpm_simulation *simulation);
 
 /* The square of the wave speed that pore water adds to that of the law, a^2 M/rho [m2/s2]; 0 without any. */
 double mpm_heat_pore_wave2(const mpm_simulation *simulation);
-
-/* May a material melt? */
-bool mpm_heat_melts(const mpm_simulation *simulation);
-
-/* May friction heat the material? */
-bool mpm_heat_rubs(const mpm_simulation *simulation);
 
 /* Adds the force of the pore pressure to what P2G has left, if there is any. */
 void mpm_heat_push(mpm_simulation *simulation, double dt);

@@ -10,7 +10,7 @@
 
 #include "mpm/describe.h"
 #include "mpm/halo.h"
-#include "mpm/heat.h"
+#include "mpm/heat_state.h"
 #include "mpm/state.h"
 
 static void free_reports(struct reports *reports, mpm_device *device)

@@ -37,7 +37,7 @@ static int get_walls(PyObject *walls, const char *name, int count, mpm_wall *out
         const char *contact;
         int found = -1;
         if (wall && PyTuple_Check(wall) &&
-            PyArg_ParseTuple(wall, "sdddd|d", &contact, &out[i].friction, &out[i].restitution, &out[i].speeds[0],
+            PyArg_ParseTuple(wall, "sddddd", &contact, &out[i].friction, &out[i].restitution, &out[i].speeds[0],
                              &out[i].speeds[1], &out[i].friction_heat))
             found = mpm_rules_find(contact);
         Py_XDECREF(wall);
