@@ -257,6 +257,7 @@ def rolling(dx, friction, dtype="float64"):
 CREEP = 0.053
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize(
     ("dx", "dtype"), [(0.25, "float64"), pytest.param(0.125, "float32", marks=pytest.mark.slow)]
 )
@@ -275,6 +276,7 @@ def test_a_sphere_rolls_with_friction(dx, dtype):
     assert acceleration == pytest.approx(5 / 7 * g, rel=most)
 
 
+@pytest.mark.numbers
 def test_a_sphere_slides_without_friction():
     acceleration, growth, _ = rolling(0.25, 0.0)
     assert acceleration == pytest.approx(7.071, rel=2e-3)  # measured 7e-4

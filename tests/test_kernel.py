@@ -110,6 +110,7 @@ def test_masses_are_those_of_the_spline(dim, dtype, isa, kernel):
     assert (on_nodes(sim.grid, sim.grid.mass)[active] > 0).all()
 
 
+@pytest.mark.numbers
 @every_dim
 @every_dtype
 @every_isa

@@ -40,6 +40,7 @@ def column(n, dim=2, surface="closed", **options):
     return mpm.Simulation(scene, dx=1 / n, **options), M * strain, strain
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize(
     ("dim", "surface", "dtype", "limit"),
     [

@@ -39,6 +39,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("how", ["stratified", "lattice", "random", "poisson"])
 @each("number", range(len(SHAPES)))
 def test_sampled_volume(number, how):

@@ -135,6 +135,7 @@ def test_amounts_are_conserved_between_materials_that_swell_and_meet(dim, dtype)
 TABLE = ([0.0, 10.0, 30.0], [0.0, 0.1, 0.15])
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("dim", [2, 3])
 @pytest.mark.parametrize(
