@@ -224,8 +224,8 @@ class History(Mapping[str, FloatArray]):
     ``wall_impulse``, both (records, d) [N s] and summed up between entries; with damping ``damping_impulse`` likewise.
     Where bodies conduct heat (`mpm.Thermal`) there are ``heat``, and ``wall_heat``, ``collider_heat``, ``source_heat``
     and ``friction_heat`` [J], which walls, colliders, heat sources and the friction of walls and colliders have given
-    since the entry before: heat_{k+1} − heat_k is their sum, and that of the ``friction_work`` of bodies that touch, as
-    long as no particle comes or goes and no dissipation heats.
+    since the entry before: heat_{k+1} − heat_k is their sum, and that of the ``friction_work`` of deformable bodies
+    that touch (that of rigid ones heats nothing), as long as no particle comes or goes and no dissipation heats.
     Where bodies have pore water (`mpm.Pore`) there are ``pore_water``, and ``wall_water`` and ``surface_water`` [m³],
     which have come in through walls and free surfaces since the entry before and add up to its growth as long as no
     particle comes or goes.
