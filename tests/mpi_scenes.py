@@ -5,6 +5,7 @@ Every scene returns a text that must be the same in all processes, for any numbe
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
 import functools
@@ -327,6 +328,44 @@ def apart(comm: Any, folder: Path) -> str:
     return "told"
 
 
+def unlike(comm: Any, folder: Path) -> str:
+    """Where memory is distributed, arguments that differ are told before anything changes; and what one process raises
+    in a callback in which the others look, they raise, too, and go on together, even if the callback catches it.
+    """
+    if comm is None or comm.size == 1 or not distributed:
+        return "told"
+    sim, last = walled("separate", cells=24, **within(comm)), comm.rank == comm.size - 1
+    for call in (
+        lambda: sim.particles.delete([3 + last]),
+        lambda: sim.add(
+            mpm.shapes.Ball([0.3, 0.8], 0.1), scenes.MATERIALS["snow"], velocity=(0, float(last))
+        ),
+        lambda: sim.particles.add_field("heard", initial=float(last)),
+        lambda: last and sim.particles.add_field("heard"),
+    ):
+        told = comm.allgather(raised(comm, lambda call=call: call() or sim.step(1)))
+        assert all("must make the same calls with the same arguments" in one for one in told), told
+    assert sim.steps == 0 and sim.health["deleted"] == 0 and "heard" not in sim.particles.fields
+
+    def look(sim: mpm.Simulation, catch: type[BaseException] | tuple[()]) -> None:
+        if last:
+            raise OSError("the disk is full")
+        for _ in range(2):
+            with contextlib.suppress(catch):
+                sim.totals()
+
+    for catch in ((), OSError):
+        told = raised(
+            comm, lambda catch=catch: sim.run(1, callback=lambda s: look(s, catch), every=1), OSError
+        )
+        assert told.startswith(
+            f"OSError: the disk is full It comes from the MPI process of rank {comm.size - 1}."
+        )
+        sim.step(1)
+    assert sim.steps == 4
+    return "told"
+
+
 def interrupted_while_waiting(comm: Any, folder: Path) -> str:
     """The same while a process waits for the callback of another."""
     sim = walled("separate", cells=24, **within(comm))
@@ -389,6 +428,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         interrupted,
         interrupted_while_waiting,
         differing,
+        unlike,
         apart,
         unsupported,
     )

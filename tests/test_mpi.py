@@ -29,6 +29,7 @@ DISTRIBUTED = (
     "deleted",
     "escaped",
     "flawed",
+    "unlike",
     "unsupported",
 )
 ALL = (*mpi_scenes.SCENES, *(mpi_scenes.DISTRIBUTED + name for name in DISTRIBUTED))
@@ -47,7 +48,7 @@ def test_three_processes(tmp_path):
 
 
 def test_memory_of_three_processes(tmp_path):
-    names = ("changed", "recorded", "saved", "deleted", "flawed", "unsupported")
+    names = ("changed", "recorded", "saved", "deleted", "flawed", "unlike", "unsupported")
     check(3, tmp_path, tuple(mpi_scenes.DISTRIBUTED + name for name in names))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mpm.base import interrupts
 from mpm.materials.laws import Material
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from mpm.solver.team import Team
 
 TOGETHER = {
+    "add_field": "adding the field",
     "add_particles": "adding particles",
     "delete_particles": "deleting particles",
     "field": "a look at",
@@ -38,8 +42,8 @@ class DistributedCore:
     """A core in a team for ever, with the particles of its own tasks alone.
 
     Its arrays have all particles, as those of one process: the rows of others come when somebody looks. So all
-    processes look at the same time, which they compare first: processes that do something else raise, and wait for
-    nobody.
+    processes look at the same time, which they compare first, with the arguments: processes that do something else
+    raise, and wait for nobody.
 
     Parameters
     ----------
@@ -65,9 +69,19 @@ class DistributedCore:
     def _together(self, what: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def called(*arguments: Any) -> Any:
             def both() -> Any:
-                self._team.meet(" ".join([what, *(one for one in arguments[:1] if isinstance(one, str))]))
+                name = " ".join([what, *(one for one in arguments[:1] if isinstance(one, str))])
+                self._team.meet(name, _digest(arguments))
                 return call(*arguments)
 
             return interrupts.undisturbed(both)
 
         return called
+
+
+def _digest(arguments: tuple[Any, ...]) -> str:
+    """A hash of numbers, texts and arrays."""
+    digest = hashlib.sha256()
+    for one in arguments:
+        array = isinstance(one, np.ndarray)
+        digest.update(np.ascontiguousarray(one).data.cast("B") if array and one.size else repr(one).encode())
+    return digest.hexdigest()

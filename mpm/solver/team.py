@@ -16,6 +16,7 @@ from mpm.errors import SimulationError
 PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
 NAMED = 8  # processes in an error
 BEGINNING = "the beginning of a run"
+END = "the end of a run"
 Action: TypeAlias = Callable[[], None]
 T = TypeVar("T")
 K = TypeVar("K")
@@ -61,7 +62,9 @@ class Team:
         "_answer",
         "_failing",
         "_mpi",
+        "_open",
         "_own",
+        "_past",
         "comm",
         "messages",
         "process",
@@ -84,6 +87,8 @@ class Team:
         self._own = _duplicate(self._mpi, comm)
         self._answer: Action = _nothing
         self._failing = -1  # the process whose failure has ended the last run of the core
+        self._open: list[str] = []  # the meetings to which this process will come, the outermost first
+        self._past: tuple[str, BaseException] | None = None  # one of them that is over: others have met there
         self.threads = self._share_of_processors()  # here, as a copy of a simulation asks no other process
         self.sent = self.messages = self.reductions = 0
 
@@ -129,7 +134,8 @@ class Team:
 
         error: BaseException | None = None
         try:
-            self.undisturbed(lambda: hold(both))
+            with self._coming_to(END):
+                self.undisturbed(lambda: hold(both))
         except Apart:
             raise
         except BaseException as raised:
@@ -137,7 +143,7 @@ class Team:
         if not entered:  # the others are in `check`
             with contextlib.suppress(BaseException):
                 self._meet(BEGINNING, error)
-        self._meet("the end of a run", error)
+        self._meet(END, error)
 
     def undisturbed(self, action: Action) -> None:
         """Call `action`; handlers of signals are called when `answer` is, or after it.
@@ -165,7 +171,8 @@ class Team:
         error: BaseException | None = None
         found: K | None = None
         try:
-            found = find()
+            with self._coming_to(BEGINNING):
+                found = find()
         except BaseException as raised:
             error = raised
         return cast("list[K]", self._meet(BEGINNING, error, found))
@@ -207,7 +214,8 @@ class Team:
         error: BaseException | None = None
         try:
             self._answer()
-            found.append(action())
+            with self._coming_to(name):
+                found.append(action())
         except Apart:
             raise
         except BaseException as raised:
@@ -215,9 +223,13 @@ class Team:
         self._meet(name, error)
         return found[0]
 
-    def meet(self, name: str) -> None:
-        """Wait for all processes, which must have come to the same."""
-        self._meet(name, None)
+    def meet(self, name: str, key: object = None) -> None:
+        """Wait for all processes, which must have come to the same, and with the same key: that of arguments."""
+        if others := _unlike(self._meet(name, None, key)):
+            raise RuntimeError(
+                f"comm: {name} has other arguments in the MPI processes of rank {others} than in that of rank 0. All "
+                "of them must make the same calls with the same arguments"
+            )
 
     def on_first(self, name: str, action: Action) -> None:
         """Call `action` in process 0 alone, for files; all wait for it, and raise what it raises."""
@@ -236,8 +248,25 @@ class Team:
             )
         return self._own
 
+    @contextlib.contextmanager
+    def _coming_to(self, name: str) -> Iterator[None]:
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
     def _meet(self, name: str, error: BaseException | None, key: object = None) -> list[object]:
-        """The keys of all processes, unless one has an error: then each raises its own one, or that of the first."""
+        """The keys of all processes, unless one has an error: then each raises its own one, or that of the first.
+
+        A process with an error has left what it did within a meeting, where others may still meet. They learn of the
+        error there, and come to no meeting any more up to this one, which is over.
+        """
+        if self._past is not None:
+            over, past = self._past
+            if over == name:
+                self._past = None
+            raise past
         told = interrupts.undisturbed(lambda: self._communicator().allgather((name, _portable(error), key)))
         errors: dict[int, BaseException] = {
             process: one for process, (_, one, _) in enumerate(told) if one is not None
@@ -254,6 +283,9 @@ class Team:
             if error is None or first not in (-1, self.process):
                 error = errors[first]
             error.add_note(f"It comes from the MPI process of rank {first}.")
+            left = {told[process][0] for process in errors}
+            there = next((one for one in self._open if one in left), None)
+            self._past = None if there is None else (there, error)
         if error is not None:
             raise error
         return [key for *_, key in told]
