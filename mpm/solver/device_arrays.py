@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,12 @@ class DeviceArray:
             "stream": 1,  # the legacy default one
         }
 
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            f"sim.particles.on_device({self._name!r}): is not copied to the host; take sim.particles[{self._name!r}], "
+            "or the array by DLPack"
+        )
+
     def __repr__(self) -> str:
         return f"<DeviceArray {self._name!r}, {self.shape} of {self.dtype}>"
 
@@ -89,10 +96,10 @@ def lent(core: Any, name: object) -> DeviceArray:
     if not hasattr(core, "lend"):
         raise ValueError("sim.particles.on_device: the simulation runs on 'cpu'; take sim.particles[name]")
     core.totals()  # takes in what was written
-    try:
-        return DeviceArray(core, name)
-    except KeyError:
-        raise KeyError(
-            f"sim.particles.on_device({name!r}): the device has no such field, or the simulation runs on 'cpu'; "
-            f"sim.particles[{name!r}] has what there is"
-        ) from None
+    if name.isidentifier():  # the core cannot be asked for every string
+        with contextlib.suppress(KeyError):
+            return DeviceArray(core, name)
+    raise KeyError(
+        f"sim.particles.on_device({name!r}): the device has no such field, or the simulation runs on 'cpu'; "
+        f"sim.particles[{name!r}] has what there is"
+    )
