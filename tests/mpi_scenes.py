@@ -279,7 +279,7 @@ def interrupted(comm: Any, folder: Path) -> str:
             os.kill(os.getppid(), signal.SIGINT)
             os._exit(0)
         told = raised(comm, lambda: sim.run(5000), KeyboardInterrupt)
-        assert f"rank {comm.size - 1}." in told, told
+        assert comm.size == 1 or f"rank {comm.size - 1}." in told, told
         steps = comm.allgather(sim.steps)
         assert len(set(steps)) == 1 and steps[0] > 1 and told.startswith("KeyboardInterrupt"), (steps, told)
         assert len(set(comm.allgather(digest(sim)))) == 1
