@@ -27,6 +27,7 @@ from test_replicas import walled
 
 PROCESSES, STEPS, EVERY = 3, 120, 3
 LIMIT = 10.0  # s within which the others end
+PATIENCE = 100.0  # s to the first checkpoint
 FILE = "killed.mpm"
 
 
@@ -69,8 +70,15 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def kill_one(folder: Path, moment: float, victim: int) -> float:
-    """The seconds until all had ended."""
+def wait_for_checkpoint(folder: Path) -> None:
+    began = time.monotonic()
+    while not (folder / FILE).exists():
+        assert time.monotonic() - began < PATIENCE, f"no checkpoint after {PATIENCE:g} s"
+        time.sleep(0.01)
+
+
+def kill_one(folder: Path, moment: float, victim: int, running: bool) -> float:
+    """The seconds until all had ended. The moment counts from the first checkpoint if the run is to have one."""
     with subprocess.Popen(
         mpi_processes.command(PROCESSES, __file__, "--work", folder),
         env=mpi_processes.ENVIRONMENT,
@@ -81,6 +89,8 @@ def kill_one(folder: Path, moment: float, victim: int) -> float:
         assert launcher.stdout is not None
         pids = [int(pid) for pid in launcher.stdout.readline().split()]
         assert len(pids) == PROCESSES
+        if running:
+            wait_for_checkpoint(folder)
         time.sleep(moment)
         os.kill(pids[victim], signal.SIGKILL)
         began = time.monotonic()
@@ -120,8 +130,9 @@ def main() -> None:
     for k in range(options.times):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            waits.append(kill_one(folder, chance.uniform(0, most), chance.randrange(PROCESSES)))
-            if not (folder / FILE).exists():  # killed before the first one
+            running = k % 5 != 0  # one in five may be killed as it begins
+            waits.append(kill_one(folder, chance.uniform(0, most), chance.randrange(PROCESSES), running))
+            if not running and not (folder / FILE).exists():
                 continue
             told = (
                 mpi_processes.run(2, __file__, "--resume", folder)
