@@ -48,10 +48,10 @@ def test_a_process_that_is_killed_while_saving_loses_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_thousand_processes_that_are_killed_while_saving_lose_nothing(tmp_path):
-    found = kills(tmp_path, 1000, 2)
-    assert found["torn"] == 0 and found["first"] > 100 and found["second"] > 100
-    assert found["left behind"] > 100  # so that many were killed in the midst of writing
+def test_hundreds_of_processes_that_are_killed_while_saving_lose_nothing(tmp_path):
+    found = kills(tmp_path, 400, 2)
+    assert found["torn"] == 0 and found["first"] > 40 and found["second"] > 40
+    assert found["left behind"] > 40  # so that many were killed in the midst of writing
 
 
 def test_the_test_of_kills_sees_a_writer_that_overwrites(tmp_path):

@@ -73,13 +73,16 @@ def check_energy(kept, law):
         assert 0.5 < kept < 1  # measured 0.85 to 0.91
 
 
-# The laws with sweeps of their own, and three of those that share one: plastic, viscous, rigid.
+# The laws with sweeps of their own, and three of those that share one: plastic, viscous, rigid. The portable kernels
+# in double precision are the scalar ones.
 @pytest.mark.slow
-@every_dtype
 @pytest.mark.parametrize("law", [*scenes.LAWS[:5], "von_mises", "viscoelastic", "rigid"])
-@each("isa", scenes.ISAS)
-def test_a_free_body_of_13824_particles_keeps_its_totals(dtype, law, isa):
-    drifts, energy = fly(3, dtype, law, isa, 24, FEWER)
+@each(
+    "isa, dtype", [case for case in itertools.product(scenes.ISAS, scenes.DTYPES) if case != ("portable", "float64")]
+)
+def test_a_free_body_of_4096_particles_keeps_its_totals(dtype, law, isa):
+    """In several blocks of the grid along each axis."""
+    drifts, energy = fly(3, dtype, law, isa, 16, FEWER)
     for name, limits in LIMITS.items():
         assert drifts[name] <= FEWER / STEPS * limits[scenes.DTYPES.index(dtype)], (name, drifts)
     check_energy(energy, law)

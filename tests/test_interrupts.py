@@ -49,7 +49,7 @@ def recorded(path, steps, run):
     return interrupted
 
 
-@pytest.mark.parametrize("stride", [211, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [211, pytest.param(17, marks=pytest.mark.slow)])
 def test_a_signal_at_any_call_of_a_recorded_run_loses_nothing(tmp_path, stride):
     """One SIGINT at every call and return in turn, those of h5py, too: one KeyboardInterrupt, and the same frames."""
     recorded(tmp_path / "a.vtkhdf", 2, lambda sim: None)
@@ -107,7 +107,7 @@ def one_interrupt(forks, folder, fps, delay):
     return process.read().split()
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(40, marks=pytest.mark.slow)])
 def test_one_ctrl_c_ends_the_run_and_not_the_recording(tmp_path, times):
     pytest.importorskip("h5py")
     rng = random.Random(times)

@@ -317,7 +317,7 @@ def test_no_small_block_of_metadata_lies_in_two_pages(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_many_killed_processes_leave_all_whole_frames(tmp_path):
-    kill_often(tmp_path, 200, seed=2)
+    kill_often(tmp_path, 80, seed=2)
 
 
 def test_a_full_disk_refuses_a_recording_before_it_begins(tmp_path):
