@@ -78,7 +78,8 @@ def check_energy(kept, law):
 @pytest.mark.slow
 @pytest.mark.parametrize("law", [*scenes.LAWS[:5], "von_mises", "viscoelastic", "rigid"])
 @each(
-    "isa, dtype", [case for case in itertools.product(scenes.ISAS, scenes.DTYPES) if case != ("portable", "float64")]
+    "isa, dtype",
+    [case for case in itertools.product(scenes.ISAS, scenes.DTYPES) if case != ("portable", "float64")],
 )
 def test_a_free_body_of_4096_particles_keeps_its_totals(dtype, law, isa):
     """In several blocks of the grid along each axis."""
