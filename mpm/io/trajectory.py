@@ -78,7 +78,8 @@ class Recording(_check.Strict, Closing):
         self._path = paths.check_file("path", path, (SUFFIX, *sequence.SUFFIXES))
         self._place = self._path.resolve()  # the working directory may change later
         self._names = None if self._path.suffix.lower() == SUFFIX else sequence.check_names(self._place)
-        if self._place in (other._place for other in sim._recordings) or is_recorded(self._place):
+        open_here = self._place in (other._place for other in sim._recordings)
+        if open_here or (writes and is_recorded(self._place)):  # process 0 may have begun to write it already
             raise ValueError(f"path = {str(self._path)!r}: must not be that of another open recording")
         self._fps = _check.number("fps", fps, low=0, low_open=True, unit="1/s")
         chosen = check_fields(fields, sim.particles.fields, sim.quantities)
