@@ -1,5 +1,6 @@
 """What all tests share: which `mpm` is tested, and settings that keep a run repeatable."""
 
+import collections
 import os
 import shutil
 import signal
@@ -60,10 +61,21 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def pytest_report_header() -> str:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--device", help="run simulations of the Material Point Method there: 'emulated'")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.device:
+        import on_device
+
+        on_device.use(config.option.device)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
     import mpm
 
-    return f"mpm: {Path(mpm.__file__).parent}"
+    return f"mpm: {Path(mpm.__file__).parent}" + f", on {config.option.device}" * bool(config.option.device)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -76,7 +88,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A file that grew long is work to do, not a failure (at 1000 lines test_house.py makes it one)."""
+    """What a device has refused. A file that grew long is work to do, not a failure (at 1000 lines test_house.py makes
+    it one)."""
+    refused = collections.Counter(
+        report.longrepr[2].partition("device: ")[2] for report in terminalreporter.stats.get("skipped", [])
+    )
+    for what, count in sorted(refused.items()):
+        if what:
+            terminalreporter.write_line(f"refused by the device, in {count} tests: {what}")
     for path in sorted(p for folder in ("csrc", "mpm", "tests") for p in (ROOT / folder).rglob("*.[chp]*")):
         if path.suffix in (".c", ".h", ".py", ".pyi") and "__pycache__" not in path.parts:
             lines = path.read_bytes().count(b"\n")
@@ -84,9 +103,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 terminalreporter.write_line(f"long file: {path.relative_to(ROOT)} has {lines} lines")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that drive a browser run where they are asked for, in an environment of their own."""
     if "browser" not in config.option.markexpr:
         driven = [item for item in items if item.get_closest_marker("browser")]
         items[:] = [item for item in items if item not in driven]
         config.hook.pytest_deselected(items=driven)
+    if config.option.device:
+        import on_device
+
+        config.hook.pytest_deselected(items=on_device.choose(items))

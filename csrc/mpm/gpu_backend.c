@@ -247,8 +247,10 @@ static mpm_status find_grid(struct gpu *gpu, const mpm_gpu_tables *tables, mpm_g
     grid->task_group = mpm_memory_new(allocator, 2, sizeof *grid->task_group);
     grid->field[MPM_GRID_VELOCITY] = mpm_device_new(device, rooms, engine->variant->node_bytes);
     grid->field[MPM_GRID_PREVIOUS] = mpm_device_new(device, rooms, engine->variant->node_bytes);
+    if (engine->corrects) /* the host asks whether there is one, and reads none */
+        grid->field[MPM_GRID_FILL] = mpm_device_new(device, 1, 1);
     const bool failed = !key || !grid->blocks || !grid->task_group || !grid->field[MPM_GRID_VELOCITY] ||
-                        !grid->field[MPM_GRID_PREVIOUS];
+                        !grid->field[MPM_GRID_PREVIOUS] || (engine->corrects && !grid->field[MPM_GRID_FILL]);
     if (!failed)
         mpm_engine_get(engine, key, tables->room_key.at, rooms * sizeof *key);
     for (size_t b = 0; !failed && b < rooms; b++) {
@@ -346,6 +348,7 @@ static mpm_status take_materials(struct gpu *gpu)
     if (gpu->laws.begun && gpu->laws.materials == simulation->material_count)
         return MPM_OK;
     take_back(gpu);
+    gpu->engine.corrects = simulation->has_fluid && simulation->settings.scheme.density_correction > 0;
     return gpu->engine.failure ? gpu->engine.failure
                                : mpm_gpu_laws_begin(&gpu->laws, &gpu->engine, simulation->materials,
                                                     simulation->material_count);
@@ -457,6 +460,7 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     launch.scheme = &of->scheme;
     launch.on_leave = of->on_leave;
     launch.colliders = &of->colliders;
+    launch.corrects = of->fill;
     if ((!gpu->resident && !engine->failure) || !knows(gpu, &of->colliders)) /* `ready` comes before */
         refuse(gpu);
     switch (operation) {
@@ -485,6 +489,9 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         launch.kernel = MPM_GPU_PUSH, launch.next_dt = arguments->body_force.dt;
         give_forces(gpu, arguments->body_force.forcing);
         break;
+    case MPM_VOLUME:
+        launch.kernel = MPM_GPU_FILL_VOLUME, launch.materials = of->materials, launch.fluid_volume = of->fluid_volume;
+        break;
     default:
         refuse(gpu);
     }
@@ -495,7 +502,7 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         gpu->books[MPM_GPU_SWEEPS] = of->colliders.books;
     outdate(gpu, operation);
     gpu->changes += operation != MPM_MEASURE && operation != MPM_DRY_RUN;
-    if (operation == MPM_P2G || operation == MPM_SYNCHRONIZE)
+    if (operation == MPM_P2G || operation == MPM_SYNCHRONIZE || operation == MPM_VOLUME)
         return;
     gpu->measures = of->measures;
     gpu->measure = (mpm_measure){.least_det = 1};
@@ -512,12 +519,20 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
     struct gpu *gpu = (struct gpu *)backend;
     mpm_gpu_engine *engine = &gpu->engine;
     const double most = (double)INFINITY;
-    if (of->kind != MPM_PASS_GRID || of->stage->stage != MPM_GRID_STEP || !knows(gpu, &of->stage->colliders) ||
-        of->stage->damps || of->stage->layers || of->stage->forcing)
+    const int nodes = of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1];
+    const bool fills = of->kind == MPM_PASS_VOLUMES || of->kind == MPM_PASS_FILL;
+    if ((of->kind != MPM_PASS_GRID && !fills) || of->stage->stage != MPM_GRID_STEP ||
+        !knows(gpu, &of->stage->colliders) || of->stage->damps || of->stage->layers || of->stage->forcing)
         refuse(gpu);
     if (engine->failure)
         return;
-    engine->variant->pass(engine, of->stage, of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1]);
+    if (of->kind == MPM_PASS_VOLUMES)
+        engine->variant->volumes(engine, of->stage);
+    if (of->kind == MPM_PASS_FILL)
+        engine->variant->fill(engine, of->stage, nodes);
+    if (fills)
+        return;
+    engine->variant->pass(engine, of->stage, nodes);
     gpu->blocks = of->stage->reports;
     gpu->books[MPM_GPU_PASSES] = of->stage->colliders.books;
     gpu->report = (mpm_block_report){.lowest = {most, most, most}, .highest = {-most, -most, -most}};

@@ -41,6 +41,17 @@ static int lay_out(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const mpm_materia
     return rows;
 }
 
+/* The components of the history by which a volume counts, one bit each. */
+static unsigned scales_of(const mpm_law *law, int dim)
+{
+    unsigned bits = 0;
+    for (int f = 0, component = 0; f < law->fields; f++) {
+        bits |= (law->field[f].scales_volume ? 1u : 0) << component;
+        component += mpm_rank_components(law->field[f].rank, dim);
+    }
+    return bits;
+}
+
 mpm_status mpm_gpu_laws_begin(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const mpm_material *materials, size_t count)
 {
     mpm_memory_free(engine->allocator, laws->given);
@@ -63,6 +74,8 @@ mpm_status mpm_gpu_laws_begin(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const 
                                                  .components = mpm_law_history(law, engine->dim) + from->varying};
         if (!engine->material[m].driver)
             return MPM_BAD_ARGUMENT;
+        engine->material[m].keeps_J = law->strain == MPM_KEEPS_J;
+        engine->material[m].scales_volume = scales_of(law, engine->dim);
         if (law->strain != MPM_KEEPS_J)
             engine->strains = engine->dim * engine->dim;
     }

@@ -64,7 +64,6 @@ STANDARD = {
     "f_bar": False,
     "artificial_viscosity": (0.0, 0.0),
     "integrator": "explicit",
-    "density_correction": 0.0,
     "dissipation": False,
     "damping": 0.0,
     "local_damping": 0.0,
@@ -142,8 +141,7 @@ def refuse_scene(scene: Scene, chosen: Any, before: Scene | None = None) -> None
         )
     for name, value in STANDARD.items():
         if (own := getattr(chosen, name)) != value:
-            remedy = "choose density_correction=0" if name == "density_correction" else "leave it out"
-            raise _refuse(chosen.device, f"{name} = {_check.shown(own)}", remedy)
+            raise _refuse(chosen.device, f"{name} = {_check.shown(own)}", "leave it out")
     for name, found in (
         ("contacts between bodies", scene._touches),
         ("faces = True", faces.exist(scene._filling)),

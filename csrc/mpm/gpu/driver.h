@@ -30,8 +30,11 @@
     X(MPM_GPU_MEASURE, measure_particles) \
     X(MPM_GPU_DRY_RUN, dry_run) \
     X(MPM_GPU_PUSH, push) \
+    X(MPM_GPU_FILL_VOLUME, fill_volume) \
     X(MPM_GPU_MOVE_NODES, move_nodes)     /* nodes.cu */ \
     X(MPM_GPU_MEET_NODES, meet_nodes) \
+    X(MPM_GPU_SUM_VOLUMES, sum_volumes) \
+    X(MPM_GPU_FILL_NODES, fill_nodes) \
     X(MPM_GPU_TAKE_NODES, take_nodes) \
     X(MPM_GPU_ADD_REPORTS, add_reports) \
     X(MPM_GPU_ADD_BOOKS, add_books) \

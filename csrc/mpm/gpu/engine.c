@@ -217,6 +217,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
 {
     mpm_gpu_array *const all[] = {
         &engine->nodes[0], &engine->nodes[1], &engine->v_before, &engine->tiles, &engine->force_tiles,
+        &engine->volume, &engine->volume_tiles, &engine->filled[0], &engine->filled[1],
         &engine->reports[0], &engine->reports[1], &engine->acceleration, &engine->shown,
         &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
         &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],

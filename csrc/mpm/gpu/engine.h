@@ -37,6 +37,8 @@ typedef struct mpm_gpu_material {
     mpm_gpu_driver *driver;       /* that has the image of its law */
     mpm_gpu_array law;            /* its prepared parameters; where they vary, [row of the user] */
     double J_low, J_high;
+    bool keeps_J;
+    unsigned scales_volume;       /* by which components of its history, one bit each */
     int components;               /* of its history, with its parameters that vary behind */
     int history[MPM_LAW_HISTORY]; /* which of the device's each of these is */
 } mpm_gpu_material;
@@ -63,6 +65,9 @@ typedef struct mpm_gpu_launch {
     const mpm_scheme *scheme;
     const mpm_leave *on_leave;      /* [face] */
     const mpm_colliders *colliders; /* that hold particles in the step that ends */
+    bool corrects;                  /* the density of fluids; fill_nodes has found how full nodes are */
+    const mpm_material *materials;  /* fill_volume: those that `has_volumes` */
+    double fluid_volume;            /* likewise, as of an mpm_sweep */
 } mpm_gpu_launch;
 
 typedef struct mpm_gpu_variant {
@@ -72,6 +77,9 @@ typedef struct mpm_gpu_variant {
     bool (*prepare)(const mpm_material *material, void *prepared, size_t room);
     void (*sweep)(mpm_gpu_engine *engine, const mpm_gpu_launch *launch);
     void (*pass)(mpm_gpu_engine *engine, const mpm_grid_pass *pass, int nodes);
+    /** How full nodes are, for fluids: sums of volumes, after fill_volume where that is due, and then the shares. */
+    void (*volumes)(mpm_gpu_engine *engine, const mpm_grid_pass *pass);
+    void (*fill)(mpm_gpu_engine *engine, const mpm_grid_pass *pass, int nodes);
     /** What the last sweep has reported. */
     void (*measured)(mpm_gpu_engine *engine, mpm_measure *measure);
     /** The sum of m b of the last push [N]. */
@@ -111,6 +119,8 @@ struct mpm_gpu_engine {
     mpm_gpu_array nodes[2], tiles, reports[2];
     mpm_gpu_array acceleration; /* of a body force, [row][dim] doubles */
     mpm_gpu_array v_before, force_tiles; /* of FLIP and AFLIP: v^n at nodes; dt f */
+    bool corrects;             /* the density of fluids, for which these are: */
+    mpm_gpu_array volume, volume_tiles, filled[2]; /* how full nodes are; in front of a sort, and room for it */
     mpm_gpu_boundary boundary;
     mpm_gpu_array shown;       /* positions for users */
     atomic_int lent;           /* how many arrays others hold: until they return them, none is freed */

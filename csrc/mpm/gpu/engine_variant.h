@@ -213,6 +213,15 @@ static void keep_books(mpm_gpu_engine *engine, const mpm_colliders *of, mpm_gpu_
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
 
+/* Takes how full nodes are with their velocities, where the density of a fluid is corrected. */
+static void correct(const mpm_gpu_engine *engine, const mpm_gpu_launch *launch, int m, struct gpu_sweep *sweep)
+{
+    const bool gathers = launch->kernel == MPM_GPU_G2P || launch->kernel == MPM_GPU_G2P2G;
+    const bool corrects = gathers && launch->corrects && engine->material[m].keeps_J;
+    sweep->per_shear = corrects ? (real)launch->scheme->density_correction * sweep->dt : 0;
+    sweep->velocity = corrects ? engine->filled[0].at : engine->nodes[launch->nodes].at;
+}
+
 /* Launches a sweep over the places of a material. */
 static void sweep_material(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, int m, struct gpu_sweep *sweep)
 {
@@ -224,6 +233,7 @@ static void sweep_material(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, int m,
     sweep->law = material->law.at;
     sweep->J_low = (real)material->J_low, sweep->J_high = (real)material->J_high;
     memcpy(sweep->history, material->history, sizeof sweep->history);
+    sweep->scales_volume = material->scales_volume;
     run_by(engine, material->driver, kernel, (unsigned)places, image->sweep_threads, image->sweep_bytes,
            ARGUMENTS(sweep));
 }
@@ -237,7 +247,7 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
         .new_x = (launch->new_x ? &engine->next : &engine->now)->x.at,
         .blocks = blocks_of(engine),
         .key_of = tables->place_key.at, .start = tables->start.at, .room_of = tables->room_of.at,
-        .velocity = engine->nodes[launch->nodes].at, .tiles = engine->tiles.at, .reports = engine->reports[0].at,
+        .tiles = engine->tiles.at, .reports = engine->reports[0].at,
         .dx = h, .allowed = engine->allowed,
         .dt = (real)launch->dt, .dt_cells = (real)(launch->dt / h),
         .h = (real)h, .affine = (real)(4 / h), .spin = mpm_scheme_is_affine(launch->scheme) ? (real)(h / 4) : 0,
@@ -254,15 +264,25 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
     const bool gathers = launch->kernel == MPM_GPU_G2P || launch->kernel == MPM_GPU_G2P2G;
     if (gathers || launch->kernel == MPM_GPU_SYNCHRONIZE)
         sweep.colliders = pose(engine, launch->colliders, launch->dt);
-    for (int m = 0; m < engine->materials; m++)
-        sweep_material(engine, launch->kernel, m, &sweep);
-    if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE)
+    if (launch->kernel == MPM_GPU_FILL_VOLUME) {
+        sweep.tiles = engine->volume_tiles.at;
+        sweep.fluid_volume = (real)launch->fluid_volume;
+        clear(engine, &engine->volume_tiles, (size_t)tables->places * GPU_TILE * sizeof(struct gpu_vec4));
+    }
+    for (int m = 0; m < engine->materials; m++) {
+        correct(engine, launch, m, &sweep);
+        if (launch->kernel != MPM_GPU_FILL_VOLUME || launch->materials[m].has_volumes)
+            sweep_material(engine, launch->kernel, m, &sweep);
+    }
+    if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE &&
+        launch->kernel != MPM_GPU_FILL_VOLUME)
         add_all_reports(engine, tables->places);
     if (gathers)
         keep_books(engine, launch->colliders, MPM_GPU_SWEEPS, tables->places);
 }
 
-static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
+/* Describes a pass over the nodes. Sets whether images, colliders or v^n take part. */
+static struct gpu_pass describe(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes, bool *meets)
 {
     const mpm_gpu_tables *tables = &engine->tables;
     struct gpu_pass pass = {
@@ -273,7 +293,7 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
         pass.cells[a] = of->cells[a], pass.gravity[a] = of->gravity[a];
     memcpy(pass.walls, of->walls, sizeof pass.walls);
     pass.colliders = pose(engine, &of->colliders, of->dt);
-    bool meets = of->colliders.count > 0 || is_flip(engine);
+    *meets = of->colliders.count > 0 || is_flip(engine);
     if (is_flip(engine)) {
         pass.force_tiles = engine->force_tiles.at;
         pass.before = engine->v_before.at;
@@ -281,12 +301,52 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
     }
     for (int a = 0; a < DIM; a++) {
         pass.symmetry[a] = engine->symmetry[a];
-        meets |= mpm_axis_has_symmetry(&pass.symmetry[a]);
+        *meets |= mpm_axis_has_symmetry(&pass.symmetry[a]);
     }
+    return pass;
+}
+
+static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
+{
+    const mpm_gpu_tables *tables = &engine->tables;
+    bool meets;
+    struct gpu_pass pass = describe(engine, of, nodes, &meets);
     const mpm_gpu_kernel kernel = meets ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES;
     run(engine, kernel, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
     add_all_reports(engine, tables->rooms);
     keep_books(engine, &of->colliders, MPM_GPU_PASSES, tables->rooms);
+}
+
+/* What is asked for how full nodes are. */
+static struct gpu_pass describe_fill(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
+{
+    bool meets;
+    struct gpu_pass pass = describe(engine, of, nodes, &meets);
+    pass.force_tiles = NULL;
+    pass.colliders.dx = engine->dx;
+    pass.room_of = engine->tables.room_of.at;
+    pass.volume = engine->volume.at;
+    pass.fill = engine->filled[0].at;
+    pass.volume_per_mass = of->fluid_volume;
+    return pass;
+}
+
+static void volumes(mpm_gpu_engine *engine, const mpm_grid_pass *of)
+{
+    struct gpu_pass pass = describe_fill(engine, of, 0);
+    run(engine, MPM_GPU_SUM_VOLUMES, (unsigned)engine->tables.rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
+    if (!of->has_volumes)
+        return;
+    pass.tiles = engine->volume_tiles.at;
+    pass.volume_per_mass = 1;
+    pass.adds = true;
+    run(engine, MPM_GPU_SUM_VOLUMES, (unsigned)engine->tables.rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
+}
+
+static void fill(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
+{
+    struct gpu_pass pass = describe_fill(engine, of, nodes);
+    run(engine, MPM_GPU_FILL_NODES, (unsigned)engine->tables.rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
 }
 
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
@@ -365,6 +425,10 @@ static mpm_status hold_by_tables(mpm_gpu_engine *engine, const mpm_gpu_tables *t
                                  (size_t)(tables->rooms + 1) * GPU_CELLS * sizeof(struct gpu_vec4));
     for (int k = 0; k < 2 && !status; k++)
         status = widen_nodes(engine, &engine->nodes[k], tables->rooms);
+    for (int k = 0; k < 2 && !status && engine->corrects; k++)
+        status = widen_nodes(engine, &engine->filled[k], tables->rooms);
+    if (engine->corrects && !status && !(status = mpm_engine_hold(engine, &engine->volume_tiles, tile_bytes)))
+        status = mpm_engine_hold(engine, &engine->volume, (size_t)(tables->rooms + 1) * GPU_CELLS * sizeof(real));
     const int most = tables->rooms > tables->places ? tables->rooms : tables->places;
     status = status ? status : mpm_gpu_boundary_hold_books(engine, most);
     return status ? status : hold_reports(engine, most);
@@ -425,6 +489,13 @@ static mpm_status find(mpm_gpu_engine *engine, int x)
     return hold_by_tables(engine, to);
 }
 
+/* After a sort: what nodes have, for the new table. The tables that were to come are now those of the past. */
+static void take_nodes(mpm_gpu_engine *engine, mpm_gpu_array *older, mpm_gpu_array *newer)
+{
+    run(engine, MPM_GPU_TAKE_NODES, (unsigned)engine->tables.rooms, GPU_CELLS, 0,
+        ARGUMENTS(&engine->tables.room_key.at, &engine->coming.room_of.at, &older->at, &newer->at));
+}
+
 static void move(mpm_gpu_engine *engine, int x, int nodes)
 {
     struct gpu_particles from = particles_of(engine, &engine->now, x);
@@ -440,10 +511,15 @@ static void move(mpm_gpu_engine *engine, int x, int nodes)
     engine->next.x = engine->now.x;
     engine->now.x = kept.x;
     swap_tables(engine);
-    if (nodes >= 0) /* the tables that were to come are now those of the past */
-        run(engine, MPM_GPU_TAKE_NODES, (unsigned)engine->tables.rooms, GPU_CELLS, 0,
-            ARGUMENTS(&engine->tables.room_key.at, &engine->coming.room_of.at, &engine->nodes[nodes].at,
-                      &engine->nodes[1 - nodes].at));
+    if (nodes < 0)
+        return;
+    take_nodes(engine, &engine->nodes[nodes], &engine->nodes[1 - nodes]);
+    if (!engine->corrects)
+        return;
+    take_nodes(engine, &engine->filled[0], &engine->filled[1]);
+    const mpm_gpu_array filled = engine->filled[0];
+    engine->filled[0] = engine->filled[1];
+    engine->filled[1] = filled;
 }
 
 /* The tables of the host: place by block and material; its particles, as if all were in the first cell of their
@@ -511,5 +587,6 @@ static mpm_status show(mpm_gpu_engine *engine, int x)
 
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, measured, pushed, passed, find, move, lay, show \
+        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, volumes, fill, measured, pushed, passed, find, \
+            move, lay, show \
     }

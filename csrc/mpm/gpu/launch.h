@@ -117,6 +117,11 @@ struct gpu_sweep {
     double push;                      /* push: dt of the step that begins */
     mpm_leave on_leave[6];            /* what becomes of particles beyond a face */
     int advect_particle;              /* FLIP and AFLIP: do particles move with their new velocity? */
+    /* The density of fluids (mpm/kernels/fill.c). G2P: kappa dt, and the fourth reals of `velocity` are how full nodes
+     * are; 0: nothing is corrected. fill_volume: volume per mass of the first fluid [m3/kg], and the components of the
+     * law's history by which a volume counts, one bit each. */
+    real per_shear, fluid_volume;
+    unsigned scales_volume;
 };
 
 /** A pass over the nodes of every room: a CTA each, of GPU_CELLS threads. */
@@ -134,4 +139,10 @@ struct gpu_pass {
     const struct gpu_vec4 *force_tiles; /* of FLIP and AFLIP, which take meet_nodes; NULL: `tiles` have the forces */
     struct gpu_vec4 *before;          /* v^n, which these read */
     double flip_ratio;
+    /* How full nodes are, for fluids: sum_volumes, fill_nodes. */
+    const int *room_of;               /* per key of a block; -1: it has no room */
+    real *volume;                     /* [room][GPU_CELLS], with those of images [m^d] */
+    struct gpu_vec4 *fill;            /* [room][GPU_CELLS]: velocity, and how full */
+    double volume_per_mass;           /* of what is in the fourth reals of `tiles` */
+    int adds;                         /* to the volumes that are there */
 };

@@ -327,6 +327,77 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS) meet_nodes(struct gpu_pa
     move_room(&pass, part, true);
 }
 
+/* ---- how full nodes are ------------------------------------------------------------------------------------------ */
+
+struct found {};
+typedef struct gpu_pass fill_pass;
+
+/* The volume at a node, with its images; -1 where there is no room. */
+INLINE real volume_at(const struct gpu_pass *pass, const int64_t at[DIM], struct found *)
+{
+    int block[3] = {0, 0, 0}, local[3] = {0, 0, 0};
+    for (int a = 0; a < DIM; a++) {
+        const int64_t n = at[a] + GPU_MARGIN * GPU_SIDE;
+        if (n < 0 || n >= (int64_t)pass->blocks.count[a] * GPU_SIDE)
+            return -1;
+        block[a] = (int)(n / GPU_SIDE), local[a] = (int)(n % GPU_SIDE);
+    }
+    const int room = pass->room_of[block_key(&pass->blocks, block)];
+    return room < 0 ? -1 : pass->volume[(size_t)room * GPU_CELLS + cube_number(local, GPU_SIDE)];
+}
+
+#define FILL_DEGREE(pass) ((int64_t)MPM_QUADRATIC)
+#define FILL_COLLIDES GPU_COLLIDES
+#include "mpm/kernels/fill_rule.h"
+
+/** The volumes at the nodes of every room, with those of images; what `tiles` have in their fourth reals tells them. */
+extern "C" __global__ void __launch_bounds__(GPU_CELLS) sum_volumes(struct gpu_pass pass)
+{
+    int block[3], local[3];
+    block_at(&pass.blocks, pass.key_of[blockIdx.x], block);
+    cube_at(threadIdx.x, GPU_SIDE, local);
+    const struct node node = begin_node(&pass, block, local, true);
+    real *volume = &pass.volume[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], sum = (real)pass.volume_per_mass * node.m;
+    for (int a = 0; a < DIM; a++)
+        sum *= node.planes >> a & 1 ? 2 : 1; /* a plane is its own image */
+    *volume = pass.adds ? *volume + sum : sum;
+}
+
+/** How full nodes are (mpm/kernels/fill.c), beside their velocities. */
+extern "C" __global__ void __launch_bounds__(GPU_CELLS) fill_nodes(struct gpu_pass pass)
+{
+    int block[3], local[3];
+    int64_t at[DIM];
+    struct reflected along[DIM];
+    struct found found[1 << DIM];
+    block_at(&pass.blocks, pass.key_of[blockIdx.x], block);
+    cube_at(threadIdx.x, GPU_SIDE, local);
+    const size_t n = (size_t)blockIdx.x * GPU_CELLS + threadIdx.x;
+    for (int a = 0; a < DIM; a++) {
+        at[a] = (int64_t)(block[a] - GPU_MARGIN) * GPU_SIDE + local[a];
+        along[a] = reflect(&pass, a, at[a]);
+    }
+    const real volume = with_reflections(&pass, along, pass.volume[n], found);
+    const double h = pass.colliders.dx;
+    real fill = (real)(1 / (DIM == 3 ? h * h * h : h * h)) * volume;
+    fill = fill >= (real)FULL ? fill : 1;
+#if GPU_COLLIDES
+    const double reach = 1.5 * (MPM_QUADRATIC + 1); /* of the nodes at the other side, too [cells] */
+    mpm_collider_book *books = pass.colliders.books + (size_t)blockIdx.x * pass.colliders.count;
+    if (pass.colliders.count &&
+        find_near(&pass.colliders, books, block, -reach, GPU_SIDE - 1 + 2 * reach, 0, GPU_CELLS) >= 0) {
+        for (int a = 0; a < DIM; a++) {
+            mpm_axis_node image;
+            mpm_axis_find(&image, &pass.symmetry[a], at[a]);
+            at[a] = image.at;
+        }
+        fill = fill_at_surface(&pass, UINT64_MAX, at, volume, found);
+    }
+#endif
+    const struct gpu_vec4 v = vec4_load(&pass.velocity[n]);
+    vec4_store(&pass.fill[n], v.c[0], v.c[1], v.c[2], fill);
+}
+
 /** The velocities that rooms of a new table have in an older one; 0 where they are in none. */
 extern "C" __global__ void __launch_bounds__(GPU_CELLS)
     take_nodes(const int *key_of, const int *older_room_of, const struct gpu_vec4 *older, struct gpu_vec4 *velocity)

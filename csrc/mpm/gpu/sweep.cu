@@ -13,6 +13,7 @@
  */
 #include "mpm/gpu/columns.h"
 #include "mpm/gpu/image.h"
+#include "mpm/kernels/density.h"
 #include "mpm/kernels/formulas.h"
 #include "mpm/kernels/scheme.h"
 #if GPU_COLLIDES
@@ -56,6 +57,7 @@ struct particle {
     matrix C;
     struct law_state state;
     real mass, volume;
+    real fill; /* how full the grid is at a fluid */
 };
 
 /* ---- particles in memory ----------------------------------------------------------------------------------------- */
@@ -264,6 +266,24 @@ INLINE void gather_flip(const struct gpu_sweep *sweep, const struct sweep_memory
     }
 }
 
+/* How full the grid is at a particle: the mean of its nodes. */
+INLINE real gather_fill(const struct sweep_memory *s, const real x[DIM])
+{
+    struct stencil at;
+    stencil_prepare(&at, x);
+    const struct gpu_vec4 *first = s->velocity + cube_number(at.cell, GPU_TILE_SIDE);
+    real fill = 0;
+    for (int n = 0; n < STENCIL; n++) {
+        int k[3];
+        cube_at(n, 3, k);
+        real w = at.weight[0][k[0]];
+        UNROLL for (int a = 1; a < DIM; a++)
+            w *= at.weight[a][k[a]];
+        fill = wide_fma(w, first[cube_number(k, GPU_TILE_SIDE)].c[3], fill);
+    }
+    return fill;
+}
+
 INLINE void rest(struct particle *it)
 {
     UNROLL for (int b = 0; b < DIM; b++) {
@@ -344,9 +364,12 @@ INLINE mpm_collider_book *open_books(const struct gpu_sweep *sweep, const int bl
 INLINE bool advance(const struct gpu_sweep *sweep, [[maybe_unused]] const struct LAW *law, struct particle *it)
 {
     bool clipped = false;
-    if (LAW_KEEPS_J)
-        it->state.J = it->state.J * matrix_det(matrix_add_diagonal(matrix_scale(sweep->dt, it->C), 1));
-    else
+    if (LAW_KEEPS_J) {
+        const real J = it->state.J;
+        it->state.J = J * matrix_det(matrix_add_diagonal(matrix_scale(sweep->dt, it->C), 1));
+        if (sweep->per_shear > 0)
+            it->state.J = density_corrected(sweep->per_shear, it->C, it->mass, it->fill, J, it->state.J);
+    } else
         it->state.F = matrix_advance(sweep->dt, it->C, it->state.F);
     UNROLL for (int a = 0; a < DIM; a++)
         it->x[a] = wide_fma(sweep->dt_cells, IS_FLIP ? it->moves[a] : it->v[a], it->x[a]);
@@ -598,6 +621,8 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
             particle_load(&it, sweep, &sweep->particles, p, !gathers || IS_FLIP);
             if (gathers)
                 gather_all(sweep, s, &it);
+            if (gathers && LAW_KEEPS_J && sweep->per_shear > 0)
+                it.fill = gather_fill(s, it.x);
         }
 #if GPU_COLLIDES
         if (books)
@@ -728,6 +753,36 @@ INLINE void push_block(const struct gpu_sweep *sweep)
     chunk_end(&s->chunk, (IS_FLIP ? sweep->force_tiles : sweep->tiles) + (size_t)place * GPU_TILE, true);
 }
 
+/* The volumes of particles less what their masses would tell of the first fluid, to the tiles. */
+INLINE void volume_block(const struct gpu_sweep *sweep)
+{
+    SHARED_MEMORY(memory);
+    struct sweep_memory *s = (struct sweep_memory *)memory;
+    const int place = own_place(sweep), *start = sweep->start + (size_t)place * GPU_CELLS, end = start[GPU_CELLS];
+    chunk_begin(&s->chunk);
+    __syncthreads();
+    for (int first = start[0]; first < end; first += GPU_SWEEP_THREADS) {
+        const int p = first + (int)threadIdx.x;
+        struct gift gift = {};
+        if (p < end) {
+            struct particle it = {};
+            struct stencil at;
+            particle_load(&it, sweep, &sweep->particles, p, false);
+            real volume = LAW_KEEPS_J ? it.volume : it.volume * matrix_det(it.state.F);
+            for (int c = 0; c < LAW_HISTORY; c++)
+                volume *= sweep->scales_volume >> c & 1 ? it.state.history[c] : 1;
+            stencil_prepare(&at, it.x);
+            UNROLL for (int a = 0; a < 3; a++)
+                gift.cell[a] = at.cell[a];
+            UNROLL for (int b = 0; b < DIM; b++)
+                gift.e[b] = at.e[b];
+            gift.m = it.mass > 0 ? wide_fnma(sweep->fluid_volume, it.mass, volume) : 0;
+        }
+        chunk_add(&s->chunk, &gift, p < end);
+    }
+    chunk_end(&s->chunk, sweep->tiles + (size_t)place * GPU_TILE, false);
+}
+
 /* How far G2P would move particles, and how much it would compress them; writes nothing but the report. */
 INLINE void dry_run_block(const struct gpu_sweep *sweep)
 {
@@ -802,6 +857,11 @@ extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) 
 #else
     (void)sweep;
 #endif
+}
+
+extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) fill_volume(struct gpu_sweep sweep)
+{
+    volume_block(&sweep);
 }
 
 extern "C" __global__ void __launch_bounds__(GPU_SWEEP_THREADS, GPU_SWEEP_CTAS) dry_run(struct gpu_sweep sweep)

@@ -5,13 +5,8 @@
  */
 #pragma once
 #include "mpm/kernels/collide.h"
+#include "mpm/kernels/density.h"
 #include "mpm/kernels/particle_limits.h"
-
-/* The correction of the density of fluids: the relative error that it leaves alone, the largest that counts, and the
- * largest share of the error that a step removes. */
-#define FILL_DEAD_BAND 0.01
-#define FILL_MOST 0.5
-#define FILL_STEP 0.05
 
 /* Sums and maxima of a group, by lane. Positions count in cells from the block's first node. */
 struct tally {
@@ -88,29 +83,13 @@ INLINE void advance(const struct constants *k, struct tile *tile, const struct m
         tile->x[a] = wide_fma(k->gather_dt_cells, motion->velocity[a], tile->x[a]);
 }
 
-/* J of a fluid, drawn to the volume that its particles take on the grid (fill.c). Its rate is that of the shear: what
- * is at rest, moves, turns or swells as a whole keeps J. `J`: before the step, when the particles were at the places
- * that the grid has seen; `new_J`: after it. `fill`: how full the grid is there. Tile and motion stay in registers
- * because no address of them is taken. */
+/* J after a step, drawn to the volume that the particles take on the grid. Tile and motion stay in registers because no
+ * address of them is taken. */
 INLINE wide correct_density(const mpm_sweep *sweep, const struct constants *k, matrix gradient, wide mass, wide fill,
                             wide J, wide new_J)
 {
-    const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);
-    const wide ratio = J * fill;
-    const wide torn = wide_max(fill, one); /* spray, or a crack: it may only be denser than at rest */
-    const wide excess = wide_select(wide_less(one, J), torn, ratio) - one, size = wide_abs(excess);
-    const wide counted = wide_min(wide_max(size - wide_set((real)FILL_DEAD_BAND), zero), wide_set((real)FILL_MOST));
-    const wide mean = wide_set((real)(2.0 / DIM)) * matrix_trace(gradient);
-    wide shear2 = zero; /* 2 D:D */
-    UNROLL for (int a = 0; a < DIM; a++)
-        UNROLL for (int b = 0; b < DIM; b++) {
-            const wide sum = gradient.m[a][b] + gradient.m[b][a] - (a == b ? mean : zero);
-            shear2 = wide_fma(half * sum, sum, shear2);
-        }
-    const wide rate = wide_set((real)sweep->scheme.density_correction) * k->gather_dt * wide_sqrt(shear2);
-    const wide share = wide_min(rate, wide_set((real)FILL_STEP)) * counted;
-    const wide gained = wide_select(wide_less(zero, excess), -share, share);
-    return wide_select(wide_less(zero, mass), wide_fma(gained, new_J, new_J), new_J);
+    return density_corrected(wide_set((real)sweep->scheme.density_correction) * k->gather_dt, gradient, mass, fill, J,
+                             new_J);
 }
 
 /* A user's return map also changes padding, such as its age. Padding must stay in the state at rest, where the law

@@ -1,0 +1,72 @@
+"""``pytest --device emulated``: tests that know of no device run on one (CONTRIBUTING.md).
+
+`mpm.Simulation` and what reads files get another default of ``device``. A test whose scene or option the device refuses
+by name is skipped; the summary tells how many tests each refusal has skipped.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import emulated_device  # noqa: F401  # makes the device known
+import mpm
+from mpm import _core
+from mpm.io import checkpoint
+
+ISA = _core.isas()[-1]
+SUITES = ("determinism", "conservation", "timestep", "checkpoint", "checkpoint_pieces", "binning", "leave")
+"""What ``--device`` runs where no tests are named: bits, conservation, refusals and bounds of steps, checkpoints."""
+
+def _skipping(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call, which skips the test where a device refuses something."""
+
+    @functools.wraps(call)
+    def called(*arguments: Any, **options: Any) -> Any:
+        try:
+            return call(*arguments, **options)
+        except NotImplementedError as error:
+            what, is_refusal, _ = str(error).partition(": device = ")
+            if not is_refusal:
+                raise
+            pytest.skip(f"device: {what}")
+
+    return called
+
+
+def use(device: str) -> None:
+    """Make a device the default."""
+    begin, made = mpm.Simulation.__init__, checkpoint._made
+
+    @functools.wraps(begin)
+    def begun(self: mpm.Simulation, scene: Any, *rest: Any, **options: Any) -> None:
+        begin(self, scene, *rest, **{"device": device} | options)
+
+    @functools.wraps(made)
+    def moved(tree: Any, *rest: Any) -> Any:
+        own = device if tree.get("kind") == "mpm" and rest[-1] == "cpu" else rest[-1]
+        return made(tree, *rest[:-1], own)
+
+    mpm.Simulation.__init__ = _skipping(begun)  # type: ignore[method-assign]
+    checkpoint._made = _skipping(moved)
+    for name in ("add", "add_collider", "equilibrate", "set"):
+        setattr(mpm.Simulation, name, _skipping(getattr(mpm.Simulation, name)))
+
+
+LAWS = ("neo_hookean", "fluid", "sand")
+"""Those whose tests are not slow on a device: libraries of the others take seconds each to compile."""
+
+
+def choose(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Take out the tests that differ from others by the kernels of the processor alone, and return them; mark those of
+    laws that are not among LAWS as slow."""
+    parameters = [getattr(item, "callspec", None) and item.callspec.params or {} for item in items]
+    left = [item for item, found in zip(items, parameters, strict=True) if found.get("isa", ISA) != ISA]
+    for item, found in zip(items, parameters, strict=True):
+        if found.get("law", LAWS[0]) not in LAWS:
+            item.add_marker(pytest.mark.slow)
+    items[:] = [item for item in items if item not in left]
+    return left
