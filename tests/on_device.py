@@ -21,6 +21,7 @@ ISA = _core.isas()[-1]
 SUITES = ("determinism", "conservation", "timestep", "checkpoint", "checkpoint_pieces", "binning", "leave")
 """What ``--device`` runs where no tests are named: bits, conservation, refusals and bounds of steps, checkpoints."""
 
+
 def _skipping(call: Callable[..., Any]) -> Callable[..., Any]:
     """The call, which skips the test where a device refuses something."""
 
