@@ -64,7 +64,7 @@ LAWS = ("neo_hookean", "fluid", "sand")
 def choose(items: list[pytest.Item]) -> list[pytest.Item]:
     """Take out the tests that differ from others by the kernels of the processor alone, and return them; mark those of
     laws that are not among LAWS as slow."""
-    parameters = [getattr(item, "callspec", None) and item.callspec.params or {} for item in items]
+    parameters = [(getattr(item, "callspec", None) and item.callspec.params) or {} for item in items]
     left = [item for item, found in zip(items, parameters, strict=True) if found.get("isa", ISA) != ISA]
     for item, found in zip(items, parameters, strict=True):
         if found.get("law", LAWS[0]) not in LAWS:

@@ -175,8 +175,8 @@ def test_the_density_of_fluids_is_corrected(dim: int, dtype: str, transfer: str,
 def test_a_fluid_that_comes_later():
     """Its density is corrected from then on, beside solids, whose volumes count, and a fluid of another density."""
 
-    def run(device: str, together: bool = True, **options: Any) -> mpm.Simulation:
-        sim = body("sand", 2, device=device, **options)
+    def run(device: str, together: bool = True) -> mpm.Simulation:
+        sim = body("sand", 2, device=device)
         sim.step(8)
         heavy = replace(MATERIALS["fluid"], density=2.5)
         for x, material in ((-0.3, MATERIALS["fluid"]), (0.1, heavy)):
@@ -186,10 +186,8 @@ def test_a_fluid_that_comes_later():
         return sim
 
     one, other, exact = run("emulated"), run("emulated:order=reversed", together=False), run("cpu")
-    without = run("cpu", density_correction=0)
     assert differing(one, other) == []
     assert one.health["binnings"] > 2
-    assert np.nanmax(np.abs(without.particles.J - exact.particles.J)) > 1e-3
     for name in ("x", "v", "F", "J"):
         assert np.allclose(one.particles[name], exact.particles[name], 0, 1e-13, equal_nan=True), name
 

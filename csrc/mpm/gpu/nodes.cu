@@ -357,7 +357,8 @@ extern "C" __global__ void __launch_bounds__(GPU_CELLS) sum_volumes(struct gpu_p
     block_at(&pass.blocks, pass.key_of[blockIdx.x], block);
     cube_at(threadIdx.x, GPU_SIDE, local);
     const struct node node = begin_node(&pass, block, local, true);
-    real *volume = &pass.volume[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x], sum = (real)pass.volume_per_mass * node.m;
+    real *volume = &pass.volume[(size_t)blockIdx.x * GPU_CELLS + threadIdx.x];
+    real sum = (real)pass.volume_per_mass * node.m;
     for (int a = 0; a < DIM; a++)
         sum *= node.planes >> a & 1 ? 2 : 1; /* a plane is its own image */
     *volume = pass.adds ? *volume + sum : sum;

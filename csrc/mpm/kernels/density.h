@@ -11,9 +11,9 @@
 #define FILL_MOST 0.5
 #define FILL_STEP 0.05
 
-/* J of a fluid, drawn to the volume that its particles take on the grid. Its rate is that of the shear: what is at rest,
- * moves, turns or swells as a whole keeps J. `per_shear`: kappa dt. `J`: before the step, when the particles were at the
- * places that the grid has seen; `new_J`: after it. `fill`: how full the grid is there. */
+/* J of a fluid, drawn to the volume that its particles take on the grid. Its rate is that of the shear: what is at
+ * rest, moves, turns or swells as a whole keeps J. `per_shear`: kappa dt. `J`: before the step, when the particles were
+ * at the places that the grid has seen; `new_J`: after it. `fill`: how full the grid is there. */
 INLINE wide density_corrected(wide per_shear, matrix gradient, wide mass, wide fill, wide J, wide new_J)
 {
     const wide zero = wide_set(0), one = wide_set(1), half = wide_set((real)0.5);

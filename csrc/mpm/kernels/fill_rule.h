@@ -29,7 +29,8 @@ INLINE bool move_to_image(const fill_pass *pass, int axis, int side, int64_t *at
 }
 
 /* The volume at an image of a node without a block; 0 if no image has one. Digits of `chosen`, one per axis: no image,
- * the one of the lower face, of the upper face. (No recursion: compilers of GPUs could not tell the size of the stack.) */
+ * the one of the lower face, of the upper face. (With recursion, compilers of GPUs could not tell how large the stack
+ * is.) */
 NOINLINE real volume_of_image(const fill_pass *pass, const int64_t at[DIM], struct found *found)
 {
     for (int chosen = 1; chosen < (DIM == 3 ? 27 : 9); chosen++) {
@@ -175,7 +176,8 @@ static void find_surface_of_images(const fill_pass *pass, uint64_t near, const i
     const int64_t reach = FILL_DEGREE(pass);
     bool near_faces = false;
     for (int a = 0; a < DIM; a++)
-        near_faces |= pass->walls[2 * a].contact == MPM_PERIODIC && (at[a] <= reach || at[a] >= pass->cells[a] - reach);
+        near_faces |= pass->walls[2 * a].contact == MPM_PERIODIC &&
+                      (at[a] <= reach || at[a] >= pass->cells[a] - reach);
     for (int chosen = 1; near_faces && chosen < (DIM == 3 ? 27 : 9); chosen++) {
         int64_t image[DIM];
         bool exists = true;
