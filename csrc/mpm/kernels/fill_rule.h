@@ -210,9 +210,9 @@ static double share_outside(const fill_pass *pass, uint64_t near, const int64_t 
 }
 
 /* How full a node near colliders is. It shares volume and room with the node that is nearest to its reflection at the
- * surface: particles may be up to half a cell within a collider, and what they add to a node inside, those outside lack.
- * Walls, where the reflection of a node is a node, have the same rule. `near`: the colliders that may matter, `at`: the
- * image of the node in the domain. */
+ * surface: particles may be up to half a cell within a collider, and what they add to a node inside, those outside
+ * lack. Walls, where the reflection of a node is a node, have the same rule. `near`: the colliders that may matter,
+ * `at`: the image of the node in the domain. */
 static real fill_at_surface(const fill_pass *pass, uint64_t near, const int64_t at[DIM], real volume,
                             struct found found[1 << DIM])
 {
