@@ -17,6 +17,7 @@ QUICK := not slow and not notebook
 # Without compiled files every worker of pytest rewrites all tests anew, for nine seconds, and every process that a test
 # starts compiles the package.
 unexport PYTHONDONTWRITEBYTECODE
+ON_DEVICE := determinism conservation timestep checkpoint checkpoint_pieces binning leave
 VIEWER := viewer viewer_compare viewer_frames viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
@@ -27,13 +28,14 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help drive-browser demo test law slow all-tests lint format static c asan tsan coverage wheel notebooks docs formats browser bench gate peers lock clean
+.PHONY: help drive-browser demo test law slow device all-tests lint format static c asan tsan coverage wheel notebooks docs formats browser bench gate peers lock clean
 
 help:
 	@echo "make demo       sand in seconds, then an elastic cube in minutes: writes out/ (ARGS='jelly --threads 2' for another)"
 	@echo "make test       installs, builds, runs the quick test suite (ARGS='-k beam' to choose)"
 	@echo "make law        NAME=sand: compiles the laws without the sweeps, runs tests/test_laws.py for one of them"
 	@echo "make slow       the tests that take longer;  make all-tests: both"
+	@echo "make device     determinism, conservation, refusals and checkpoints on an emulated GPU: long"
 	@echo "make lint       ruff and mypy;  make format: let ruff mend what it can"
 	@echo "make static     GCC's analyzer, cppcheck and clang-tidy on the C core (ARGS='gcc contact' for a part)"
 	@echo "make c          the C test programs, plain and under sanitizers;  make tsan: thread sanitizer only"
@@ -71,6 +73,11 @@ law: $(VENV)/installed-test
 slow: $(VENV)/installed-test
 	$(BUILD)
 	$(PYTEST) $(SPREAD) -m slow $(ARGS)
+
+# Neither the quick suite nor .ci/run has it: emulated threads are slow.
+device: $(VENV)/installed-test
+	$(BUILD)
+	$(PYTEST) $(SPREAD) --device emulated -m "$(QUICK) and not numbers" $(ON_DEVICE:%=tests/test_%.py) $(ARGS)
 
 all-tests: $(VENV)/installed-test
 	$(BUILD)

@@ -18,8 +18,11 @@ from mpm import _core
 from mpm.io import checkpoint
 
 ISA = _core.isas()[-1]
-SUITES = ("determinism", "conservation", "timestep", "checkpoint", "checkpoint_pieces", "binning", "leave")
-"""What ``--device`` runs where no tests are named: bits, conservation, refusals and bounds of steps, checkpoints."""
+OTHERS = {
+    "test_a_pickle_holds_the_bytes_of_a_checkpoint": "a pickle also tells the device",
+    "test_saving_and_loading_take_little_memory": "the memory of the emulated device is that of the processor",
+}
+"""Tests of the processor alone, and why."""
 
 
 def _skipping(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +51,7 @@ def use(device: str) -> None:
 
     @functools.wraps(made)
     def moved(tree: Any, *rest: Any) -> Any:
-        own = device if tree.get("kind") == "mpm" and rest[-1] == "cpu" else rest[-1]
+        own = device if tree.get("kind") == "simulation" and rest[-1] == "cpu" else rest[-1]
         return made(tree, *rest[:-1], own)
 
     mpm.Simulation.__init__ = _skipping(begun)  # type: ignore[method-assign]
@@ -62,10 +65,14 @@ LAWS = ("neo_hookean", "fluid", "sand")
 
 
 def choose(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Take out the tests that differ from others by the kernels of the processor alone, and return them; mark those of
+    """Take out the tests that differ from others by the kernels of the processor alone, and OTHERS, and return them; mark those of
     laws that are not among LAWS as slow."""
     parameters = [(getattr(item, "callspec", None) and item.callspec.params) or {} for item in items]
-    left = [item for item, found in zip(items, parameters, strict=True) if found.get("isa", ISA) != ISA]
+    left = [
+        item
+        for item, found in zip(items, parameters, strict=True)
+        if found.get("isa", ISA) != ISA or item.name.partition("[")[0] in OTHERS
+    ]
     for item, found in zip(items, parameters, strict=True):
         if found.get("law", LAWS[0]) not in LAWS:
             item.add_marker(pytest.mark.slow)
