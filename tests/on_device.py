@@ -65,8 +65,8 @@ LAWS = ("neo_hookean", "fluid", "sand")
 
 
 def choose(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Take out the tests that differ from others by the kernels of the processor alone, and OTHERS, and return them; mark those of
-    laws that are not among LAWS as slow."""
+    """Take out OTHERS, and the tests that differ from others by the kernels of the processor alone; return them. Mark
+    those of laws that are not among LAWS as slow."""
     parameters = [(getattr(item, "callspec", None) and item.callspec.params) or {} for item in items]
     left = [
         item
