@@ -43,8 +43,8 @@ static void find_kept(const mpm_simulation *simulation, ptrdiff_t count, ptrdiff
     if (left || simulation->waiting.pieces) {
         *end = simulation->waiting.pieces == own ? count : 0;
     } else {
-        *first = (ptrdiff_t)mpm_partition_cut((size_t)count, processes, own);
-        *end = (ptrdiff_t)mpm_partition_cut((size_t)count, processes, own + 1);
+        *first = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own);
+        *end = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own + 1);
     }
 }
 

@@ -28,7 +28,9 @@ mpm_status mpm_replicas_distribute(mpm_simulation *simulation)
     if (!simulation->team || simulation->particles.tiles)
         return MPM_BAD_ARGUMENT;
     mpm_memory_take_singly();
-    simulation->distributed = simulation->team->distributed = simulation->store.distributed = true;
+    simulation->distributed = simulation->team->distributed = true;
+    simulation->store.team = simulation->team;
+    simulation->store.fields.row[MPM_FIELD_MATERIAL].column = MPM_NO_COLUMN; /* it follows from the groups */
     return MPM_OK;
 }
 
@@ -133,6 +135,22 @@ int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row)
     }
     mpm_device_unmap(particles->device, particles->row);
     return simulation->distributed ? (int32_t)mpm_team_most(simulation->team, holder) : holder;
+}
+
+int32_t mpm_replicas_material(const mpm_simulation *simulation, int32_t row)
+{
+    if (!simulation->distributed)
+        return ((const int32_t *)simulation->store.rows[MPM_FIELD_MATERIAL])[row];
+    const mpm_particles mapped = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
+    const size_t lanes = (size_t)mapped.lanes;
+    int32_t material = -1;
+    for (size_t g = 0; g < mapped.group_count; g++) {
+        const size_t first = (size_t)mapped.groups[g].first_tile * lanes;
+        for (size_t slot = first; slot < first + (size_t)mapped.groups[g].tiles * lanes; slot++)
+            material = mapped.row[slot] == row ? mapped.groups[g].material : material;
+    }
+    mpm_particles_unmap(&simulation->particles, 0, 0);
+    return (int32_t)mpm_team_most(simulation->team, material);
 }
 
 /* What the gather in mid step reads. */

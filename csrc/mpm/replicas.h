@@ -34,5 +34,8 @@ void mpm_replicas_share(mpm_simulation *simulation);
 /** The process that moves the particle of a row, after mpm_replicas_share; -1: none. */
 int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row);
 
+/** The material of the particle of a row; where memory is distributed, all processes ask together. */
+int32_t mpm_replicas_material(const mpm_simulation *simulation, int32_t row);
+
 /** After a binning in mid step: brings the velocities of nodes to the processes that have got particles there. */
 void mpm_replicas_move_nodes(mpm_simulation *simulation);

@@ -418,7 +418,7 @@ static mpm_status take_in(mpm_simulation *simulation, int material, bool ends)
     simulation->volumes_due |= simulation->waiting.lacks_volumes;
     mpm_store_add_rows(&simulation->store, count);
     int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    for (ptrdiff_t i = 0; i < count; i++)
+    for (ptrdiff_t i = 0; i < count && !simulation->distributed; i++)
         materials[rows + i] = material;
     return MPM_OK;
 }
@@ -532,7 +532,8 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     mpm_particles *particles = &simulation->particles;
     int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
     void *saved = mpm_memory_new(allocator, (size_t)(particles->tiles * particles->lanes), particles->real_size);
-    const mpm_status found = new_row && saved ? MPM_OK : MPM_OUT_OF_MEMORY;
+    const mpm_status found =
+        new_row && saved ? mpm_store_reserve(&simulation->store, 0) : MPM_OUT_OF_MEMORY;
     mpm_status status = mpm_halo_agree(simulation, found);
     if (!status) {
         take_masses(particles, mask, saved, new_row);

@@ -305,8 +305,7 @@ static void take(const mpm_store *store, const mpm_snapshot *snapshot)
     copy_rows(&particles, snapshot->row, false);
     mpm_particles_unmap(&simulation->particles, 0, 0);
     mpm_replicas_join_rows(simulation, snapshot->row, snapshot->particles * sizeof *snapshot->row);
-    if (snapshot->particles)
-        memcpy(snapshot->id, simulation->store.rows[MPM_FIELD_ID], snapshot->particles * sizeof *snapshot->id);
+    mpm_store_ids(store, snapshot->id);
     if (snapshot->records)
         memcpy(snapshot->history, simulation->run.history.records, snapshot->records * length * sizeof(double));
     if (simulation->run.loads.count)

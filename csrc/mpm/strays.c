@@ -32,22 +32,47 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
     mpm_replicas_join_rows(simulation, x, 3 * sizeof *x);
 }
 
+/* Leaves of the flags those of a flaw and a law. */
+static void keep_law(const mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw, const mpm_law *law)
+{
+    const size_t rows = (size_t)simulation->particles.count;
+    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
+    for (size_t row = 0; row < rows && !simulation->distributed; row++)
+        if (flags[row] != flaw || mpm_material_law(&simulation->materials[materials[row]]) != law)
+            flags[row] = 0;
+    if (!simulation->distributed)
+        return;
+    enum { KEPT = UINT8_MAX }; /* no flaw */
+    const mpm_particles mapped = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
+    const size_t lanes = (size_t)mapped.lanes;
+    for (size_t g = 0; g < mapped.group_count; g++) {
+        const mpm_group *group = &mapped.groups[g];
+        const int32_t *row = mapped.row + (size_t)group->first_tile * lanes;
+        const int32_t *end = row + (size_t)group->tiles * lanes;
+        for (; row < end && mpm_material_law(&simulation->materials[group->material]) == law; row++)
+            if (*row >= 0 && flags[*row] == flaw)
+                flags[*row] = KEPT;
+    }
+    mpm_particles_unmap(&simulation->particles, 0, 0);
+    for (size_t row = 0; row < rows; row++)
+        flags[row] = flags[row] == KEPT ? (uint8_t)flaw : 0;
+    mpm_replicas_join_rows(simulation, flags, rows);
+}
+
 /* Adds to the error the particles with a flaw of one law, that of the first of them, and its name. */
 static void add_rows_of_law(mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw)
 {
     mpm_error *error = &simulation->run.error;
-    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    const mpm_law *first = NULL;
-    for (ptrdiff_t row = 0; row < simulation->particles.count; row++) {
-        if (flags[row] != flaw)
-            continue;
-        const mpm_law *law = mpm_material_law(&simulation->materials[materials[row]]);
-        first = first ? first : law;
-        flags[row] = law == first ? flaw : 0;
-    }
-    if (first)
-        error->name = first->name;
-    mpm_error_add_rows(error, flags, simulation->particles.count, flaw);
+    const ptrdiff_t rows = simulation->particles.count;
+    int32_t first = 0;
+    while (first < rows && flags[first] != flaw)
+        first++;
+    if (first == rows)
+        return;
+    const mpm_law *law = mpm_material_law(&simulation->materials[mpm_replicas_material(simulation, first)]);
+    keep_law(simulation, flags, flaw, law);
+    error->name = law->name;
+    mpm_error_add_rows(error, flags, rows, flaw);
 }
 
 /* Notes the particles with a flaw of one law. Is there one? */

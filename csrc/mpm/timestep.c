@@ -22,6 +22,7 @@
 
 #include "mpm/describe.h"
 #include "mpm/heat.h"
+#include "mpm/replicas.h"
 #include "mpm/state.h"
 #include "run/march.h"
 
@@ -128,8 +129,7 @@ mpm_stable_dt mpm_timestep_limit(const mpm_simulation *simulation)
     mpm_stable_dt bound = bound_of(simulation);
     bound.row = find_row(simulation, &bound);
     if (bound.limit == MPM_LIMIT_ISOLATED && bound.row >= 0) {
-        const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-        const mpm_material *material = &simulation->materials[materials[bound.row]];
+        const mpm_material *material = &simulation->materials[mpm_replicas_material(simulation, bound.row)];
         if ((mpm_material_law(material)->viscous || mpm_scheme_is_viscous(&simulation->settings.scheme)) &&
             bound.dt * sqrt(simulation->measure.wave2) < 0.25 * simulation->settings.dx)
             bound.limit = MPM_LIMIT_VISCOSITY;

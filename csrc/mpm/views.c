@@ -74,9 +74,30 @@ static void unmap(const mpm_simulation *simulation, int field)
     mpm_particles_unmap(&simulation->particles, first, end);
 }
 
+/* Where memory is distributed, the materials of particles follow from their groups. */
+static void write_materials(const mpm_simulation *simulation, int32_t *rows)
+{
+    const mpm_particles mapped = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
+    const size_t lanes = (size_t)mapped.lanes, bytes = (size_t)simulation->store.count * sizeof *rows;
+    memset(rows, 0, bytes);
+    for (size_t g = 0; g < mapped.group_count; g++) {
+        const mpm_group *group = &mapped.groups[g];
+        const int32_t *row = mapped.row + (size_t)group->first_tile * lanes;
+        for (const int32_t *end = row + (size_t)group->tiles * lanes; row < end; row++)
+            if (*row >= 0)
+                rows[*row] = group->material;
+    }
+    mpm_particles_unmap(&simulation->particles, 0, 0);
+    mpm_replicas_join_rows(simulation, rows, bytes);
+}
+
 static void write_out(void *self, int field, void *rows)
 {
     const mpm_simulation *simulation = self;
+    if (field == MPM_FIELD_MATERIAL) {
+        write_materials(simulation, rows);
+        return;
+    }
     mpm_particles particles = map(simulation, field, MPM_READ);
     const mpm_exchange exchange = mpm_describe_exchange(simulation, &particles, field, rows);
     simulation->kernels->write_out(&exchange);
@@ -219,15 +240,4 @@ static mpm_status inspect_together(void *self, void *const *written, uint8_t *fl
     return status;
 }
 
-static void add(void *self, int64_t *numbers, size_t count)
-{
-    mpm_team_add(((mpm_simulation *)self)->team, numbers, count);
-}
-
-static void join(void *self, void *rows, size_t bytes)
-{
-    mpm_replicas_join_rows(self, rows, bytes);
-}
-
-const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in, inspect_together, add,
-                                           join};
+const mpm_store_method mpm_views_method = {lay_out, is_writable, write_out, inspect, read_in, inspect_together};

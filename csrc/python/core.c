@@ -455,7 +455,7 @@ PyObject *mpm_python_core_field(PyObject *self, mpm_store *store, PyObject *argu
     mpm_python_core *core = mpm_python_core_enter(self);
     if (!core)
         return NULL;
-    core->busy = store->distributed; /* Python moves the rows of other processes */
+    core->busy = store->team != NULL; /* Python moves the rows of other processes */
     const mpm_status status = mpm_store_get(store, found, &view);
     core->busy = 0;
     if (status)

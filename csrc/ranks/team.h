@@ -48,6 +48,13 @@ typedef struct mpm_team {
     int32_t failing;    /* the lowest process with the last status that was not OK; -1: there was none */
 } mpm_team;
 
+/** The first of `count` things that a process has a share of, which are as many as those of others; that of process
+ *  `processes` is `count`. */
+static inline size_t mpm_team_cut(size_t count, int32_t processes, int32_t process)
+{
+    return count * (size_t)process / (size_t)processes;
+}
+
 /** Notes an error of the own process, unless it has failed already. */
 void mpm_team_note(mpm_team *team, mpm_status status);
 

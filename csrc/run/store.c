@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "ranks/team.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
@@ -29,6 +30,129 @@ static bool is_by_row(const mpm_store *store, int field)
 {
     return store->fields.row[field].column == MPM_BY_ROW;
 }
+
+/* ---- ids, where memory is distributed --------------------------------------------------------------------------- */
+
+/* The first of `count` rows whose ids a process has. */
+static ptrdiff_t first_of(const mpm_store *store, ptrdiff_t count, int32_t process)
+{
+    return (ptrdiff_t)mpm_team_cut((size_t)count, store->team->transport.processes, process);
+}
+
+static void clear_deal(mpm_store *store)
+{
+    const mpm_allocator *allocator = &store->run->allocator;
+    mpm_memory_free(allocator, store->deal.ids);
+    mpm_memory_free(allocator, store->deal.first);
+    mpm_memory_free(allocator, store->deal.messages);
+    store->deal = (struct mpm_deal){0};
+}
+
+/* Makes room for the own ids of up to `rows` rows. */
+static mpm_status reserve_deal(mpm_store *store, ptrdiff_t rows)
+{
+    const mpm_allocator *allocator = &store->run->allocator;
+    const int32_t processes = store->team->transport.processes, own = store->team->transport.own;
+    const size_t most = (size_t)(first_of(store, rows, own + 1) - first_of(store, rows, own)) + 1; /* of fewer, too */
+    if (store->deal.capacity >= most)
+        return MPM_OK;
+    clear_deal(store);
+    store->deal = (struct mpm_deal){
+        .ids = mpm_memory_new_unset(allocator, most, sizeof *store->deal.ids),
+        .capacity = most,
+        .first = mpm_memory_new(allocator, (size_t)processes + 1, sizeof *store->deal.first),
+        .messages = mpm_memory_new(allocator, (size_t)processes, sizeof *store->deal.messages),
+    };
+    if (store->deal.ids && store->deal.first && store->deal.messages)
+        return MPM_OK;
+    clear_deal(store);
+    return MPM_OUT_OF_MEMORY;
+}
+
+/* A range of rows, from `first` to before `end`. */
+struct range {
+    ptrdiff_t first, end;
+};
+
+static struct range common(struct range a, struct range b)
+{
+    const struct range both = {a.first > b.first ? a.first : b.first, a.end < b.end ? a.end : b.end};
+    return both.first < both.end ? both : (struct range){0};
+}
+
+/* The ids of a range, in the array of those from row `first` on. */
+static mpm_message message_of(int32_t process, const int64_t *out, ptrdiff_t out_first, struct range going, int64_t *in,
+                              ptrdiff_t in_first, struct range coming)
+{
+    const size_t size = sizeof *in;
+    return (mpm_message){process, out + (going.end > going.first ? going.first - out_first : 0),
+                         in + (coming.end > coming.first ? coming.first - in_first : 0),
+                         (size_t)(going.end - going.first) * size, (size_t)(coming.end - coming.first) * size};
+}
+
+/* Deals the ids of `count` rows out. Process r has those of the rows deal.first[r] to before deal.first[r + 1]; the
+ * last rows are new. */
+static void deal_out(mpm_store *store, ptrdiff_t count)
+{
+    const int32_t processes = store->team->transport.processes, own = store->team->transport.own;
+    struct mpm_deal *deal = &store->deal;
+    const ptrdiff_t *first = deal->first;
+    const struct range here = {first[own], first[own + 1]};
+    const struct range wanted = {first_of(store, count, own), first_of(store, count, own + 1)};
+    size_t used = 0;
+    for (int32_t r = 0; r < processes; r++) {
+        const struct range other = {first_of(store, count, r), first_of(store, count, r + 1)};
+        const mpm_message message =
+            message_of(r, store->rows[MPM_FIELD_ID], here.first, common(here, other), deal->ids, wanted.first,
+                       common(wanted, (struct range){first[r], first[r + 1]}));
+        if (r != own && (message.out_bytes || message.in_bytes))
+            deal->messages[used++] = message;
+        else if (message.out_bytes)
+            memcpy(message.in, message.out, message.out_bytes);
+    }
+    mpm_team_exchange(store->team, deal->messages, used);
+    for (ptrdiff_t row = wanted.first > first[processes] ? wanted.first : first[processes]; row < wanted.end; row++)
+        deal->ids[row - wanted.first] = store->next_id + row - first[processes];
+    mpm_memory_free(&store->run->allocator, store->rows[MPM_FIELD_ID]);
+    store->rows[MPM_FIELD_ID] = deal->ids;
+    store->capacity[MPM_FIELD_ID] = deal->capacity;
+    deal->ids = NULL;
+    clear_deal(store);
+}
+
+/* Keeps the own ids of the rows with new_row[row] >= 0. */
+static void keep_ids(mpm_store *store, const int32_t *new_row, ptrdiff_t kept)
+{
+    const int32_t processes = store->team->transport.processes, own = store->team->transport.own;
+    const ptrdiff_t first = first_of(store, store->count, own), end = first_of(store, store->count, own + 1);
+    int64_t *ids = store->rows[MPM_FIELD_ID];
+    ptrdiff_t before = 0, here = 0;
+    int32_t process = 0;
+    for (ptrdiff_t row = 0; row <= store->count; row++) {
+        while (process <= processes && first_of(store, store->count, process) == row)
+            store->deal.first[process++] = before;
+        before += row < store->count && new_row[row] >= 0;
+    }
+    for (ptrdiff_t row = first; row < end; row++)
+        if (new_row[row] >= 0)
+            ids[here++] = ids[row - first];
+    deal_out(store, kept);
+}
+
+void mpm_store_ids(const mpm_store *store, int64_t *ids)
+{
+    const size_t count = (size_t)store->count, size = sizeof *ids;
+    const ptrdiff_t first = store->team ? first_of(store, store->count, store->team->transport.own) : 0;
+    const ptrdiff_t end = store->team ? first_of(store, store->count, store->team->transport.own + 1) : store->count;
+    if (store->team)
+        memset(ids, 0, count * size);
+    if (end > first)
+        memcpy(ids + first, store->rows[MPM_FIELD_ID], (size_t)(end - first) * size);
+    if (store->team)
+        mpm_team_join(store->team, ids, count * size);
+}
+
+/* ---- rows that come and go -------------------------------------------------------------------------------------- */
 
 static mpm_status grow(mpm_store *store, int field, ptrdiff_t rows)
 {
@@ -60,6 +184,7 @@ static void fill(mpm_store *store, int field, ptrdiff_t first, ptrdiff_t end)
 void mpm_store_clear(mpm_store *store)
 {
     mpm_store_forget(store);
+    clear_deal(store);
     for (int field = 0; field < store->fields.count; field++)
         mpm_memory_free(&store->run->allocator, store->rows[field]);
 }
@@ -111,6 +236,8 @@ mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *u
 mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra)
 {
     mpm_status status = MPM_OK;
+    if (store->team)
+        return reserve_deal(store, store->count + extra);
     for (int field = 0; field < store->fields.count && !status; field++)
         if (is_by_row(store, field))
             status = grow(store, field, store->count + extra);
@@ -119,7 +246,11 @@ mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra)
 
 void mpm_store_add_rows(mpm_store *store, ptrdiff_t extra)
 {
-    for (int field = 0; field < store->fields.count; field++)
+    for (int32_t r = 0; store->team && r <= store->team->transport.processes; r++)
+        store->deal.first[r] = first_of(store, store->count, r);
+    if (store->team)
+        deal_out(store, store->count + extra);
+    for (int field = 0; field < store->fields.count && !store->team; field++)
         if (is_by_row(store, field))
             fill(store, field, store->count, store->count + extra);
     store->next_id += extra;
@@ -138,7 +269,9 @@ void mpm_store_keep_rows(mpm_store *store, int32_t *new_row)
     for (ptrdiff_t row = 0; row < store->count; row++)
         if (new_row[row] >= 0)
             new_row[row] = next++;
-    for (int field = 0; field < store->fields.count; field++) {
+    if (store->team)
+        keep_ids(store, new_row, next);
+    for (int field = 0; field < store->fields.count && !store->team; field++) {
         const size_t bytes = is_by_row(store, field) ? mpm_store_row_bytes(store, field) : 0;
         for (ptrdiff_t row = 0; bytes && row < store->count; row++)
             if (new_row[row] >= 0)
@@ -199,6 +332,8 @@ static void write_out(mpm_store *store, int field)
     view->stale = false;
     if (!is_by_row(store, field))
         store->method->write_out(store->run->self, field, view->data);
+    else if (field == MPM_FIELD_ID && store->team)
+        mpm_store_ids(store, view->data);
     else if (store->count)
         memcpy(view->data, store->rows[field], (size_t)store->count * mpm_store_row_bytes(store, field));
 }
@@ -220,13 +355,13 @@ struct written {
 
 static mpm_status agree(const mpm_store *store, mpm_status status)
 {
-    return store->distributed ? store->run->method->agree(store->run->self, status) : status;
+    return store->team ? mpm_team_agree(store->team, status) : status;
 }
 
 static void add(const mpm_store *store, int64_t *numbers, size_t count)
 {
-    if (store->distributed)
-        store->method->add(store->run->self, numbers, count);
+    if (store->team)
+        mpm_team_add(store->team, numbers, count);
 }
 
 static void forget_written(const mpm_store *store, struct written *written, int field)
@@ -269,8 +404,8 @@ static mpm_status inspect(mpm_store *store, int field, struct written *written)
                                         ? inspect_rows(store, field, copy, flaws)
                                         : store->method->inspect(store->run->self, field, copy, flaws);
     }
-    if (!status && store->distributed)
-        store->method->join(store->run->self, flaws, rows);
+    if (!status && store->team)
+        mpm_team_join(store->team, flaws, rows);
     if (!status)
         status = name_flaws(store, field, flaws);
     if (!written->differing[field])
@@ -368,7 +503,7 @@ void mpm_store_outdate(mpm_store *store, int field)
     if (!view)
         return;
     view->stale = true;
-    if (store->distributed) {
+    if (store->team) {
         mpm_view_release(view);
         store->views[field] = NULL;
     }

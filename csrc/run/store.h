@@ -9,7 +9,8 @@
  * differ. So looking never changes a run.
  *
  * Where memory is distributed, all processes look and write together. A view has all rows, and is dropped rather than
- * stale, so that its memory is there only as long as somebody looks.
+ * stale, so that its memory is there only as long as somebody looks. The ids are dealt out evenly, row by row, whoever
+ * has the particles; no other field is kept by row.
  */
 #pragma once
 #include "run/run.h"
@@ -35,23 +36,30 @@ typedef struct mpm_store_method {
     /** Flags rows (MPM_NOT_TOGETHER) whose fields break a condition on several of them, and puts it into `words`;
      *  changes nothing. `written` has the rows of each written field, NULL for others. Errors: MPM_OUT_OF_MEMORY. */
     mpm_status (*inspect_together)(void *self, void *const *written, uint8_t *flaws, const char **words);
-    /** Where memory is distributed: replaces numbers by their sums over the processes; gives all an array by row, of
-     *  which each has the bytes of its own rows, and zeros elsewhere. */
-    void (*add)(void *self, int64_t *numbers, size_t count);
-    void (*join)(void *self, void *rows, size_t bytes);
 } mpm_store_method;
+
+/** Room to deal ids out anew, where memory is distributed. */
+struct mpm_deal {
+    int64_t *ids;
+    size_t capacity;
+    ptrdiff_t *first;      /* per process: the row of its first id; one more at the end */
+    struct mpm_message *messages; /* per process */
+};
 
 typedef struct mpm_store {
     mpm_run *run;                   /* its `self` is the argument of the functions */
     const mpm_store_method *method; /* NULL: all fields are kept by row */
-    bool distributed;               /* every process has some of the rows, and takes what is written to those */
+    struct mpm_team *team;          /* every process has some of the rows, and takes what is written to those; NULL:
+                                     * this one has all */
     const char *row;                /* what a row is, in messages; NULL: what the run's method says */
     size_t real_size;               /* 4 or 8 */
     mpm_fields fields;
     ptrdiff_t count;                /* rows */
     int64_t next_id;                /* id of the next new row */
-    void *rows[MPM_MOST_FIELDS];    /* of a field that is kept by row: [row][component] */
+    void *rows[MPM_MOST_FIELDS];    /* of a field that is kept by row: [row][component]; with a team, the share of
+                                     * the process (mpm_team_cut) of the ids, and no other field */
     size_t capacity[MPM_MOST_FIELDS];
+    struct mpm_deal deal;           /* scratch */
     mpm_view *views[MPM_MOST_FIELDS]; /* NULL until requested */
 } mpm_store;
 
@@ -69,7 +77,7 @@ mpm_status mpm_store_name(mpm_field *row, const char *name, const char *unit);
  *  is missing, the name is taken, or the rank does not exist. */
 mpm_status mpm_store_add_field(mpm_store *store, const char *name, const char *unit, mpm_rank rank, double initial);
 
-/** Makes room for `extra` more rows of the fields that are kept by row. Errors: MPM_OUT_OF_MEMORY. */
+/** Makes room for `extra` more rows of the fields that are kept by row, or to keep fewer. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_store_reserve(mpm_store *store, ptrdiff_t extra);
 
 /** Appends rows to the reserved room, with new ids and initial values. Views are made anew. */
@@ -80,6 +88,9 @@ void mpm_store_admit_rows(mpm_store *store, ptrdiff_t extra);
 
 /** Keeps the rows with new_row[row] >= 0, in their order, and fills in their new numbers. Views are made anew. */
 void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
+
+/** Copies the ids of all rows; all processes call it together. */
+void mpm_store_ids(const mpm_store *store, int64_t *ids);
 
 /** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such field. */
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);

@@ -3,14 +3,11 @@
 
 #include <string.h>
 
-size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process)
-{
-    return tasks * (size_t)process / (size_t)processes;
-}
+#include "ranks/team.h"
 
 size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process)
 {
-    return grid->task_count ? (size_t)grid->task_group[mpm_partition_cut(grid->task_count, processes, process)] : 0;
+    return grid->task_count ? (size_t)grid->task_group[mpm_team_cut(grid->task_count, processes, process)] : 0;
 }
 
 /* The search for what processes reach. */
@@ -134,8 +131,8 @@ static size_t list_copies(const struct search *search, const uint8_t *reach, int
 static void note_senders(const mpm_grid *grid, int32_t processes, int32_t *sender)
 {
     for (int32_t r = 0; r < processes; r++) {
-        const size_t first = mpm_partition_cut(grid->task_count, processes, r);
-        const size_t end = mpm_partition_cut(grid->task_count, processes, r + 1);
+        const size_t first = mpm_team_cut(grid->task_count, processes, r);
+        const size_t end = mpm_team_cut(grid->task_count, processes, r + 1);
         for (int32_t c = grid->task_copy[first]; c < grid->task_copy[end]; c++)
             sender[c] = r;
     }
@@ -183,8 +180,8 @@ mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *all
                             .processes = processes};
     *partition = (mpm_partition){
         .processes = processes, .own = own,
-        .first_task = mpm_partition_cut(grid->task_count, processes, own),
-        .end_task = mpm_partition_cut(grid->task_count, processes, own + 1),
+        .first_task = mpm_team_cut(grid->task_count, processes, own),
+        .end_task = mpm_team_cut(grid->task_count, processes, own + 1),
         .reaches = mpm_memory_new(allocator, grid->block_count + 1, (size_t)processes),
         .counting = mpm_memory_new(allocator, grid->block_count + 1, sizeof *partition->counting),
         .neighbours = mpm_memory_new(allocator, (size_t)processes, sizeof *partition->neighbours),

@@ -39,9 +39,6 @@ typedef struct mpm_partition {
     size_t out_count, in_count;
 } mpm_partition;
 
-/** The first task of a process; that of process `processes` is the number of tasks. */
-size_t mpm_partition_cut(size_t tasks, int32_t processes, int32_t process);
-
 /** The first group of a process. */
 size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process);
 
