@@ -80,12 +80,18 @@ static mpm_status fit_moving(const mpm_simulation *simulation, const mpm_grid *g
     const size_t moving = halo->first_out[processes] + halo->first_in[processes];
     halo->out_blocks = mpm_memory_new_unset(allocator, halo->first_out[processes] + 1, sizeof *halo->out_blocks);
     halo->in_blocks = mpm_memory_new_unset(allocator, halo->first_in[processes] + 1, sizeof *halo->in_blocks);
-    halo->blocks = mpm_memory_new_unset(allocator, (moving > grid->block_count ? moving : grid->block_count) + 1,
-                                        block_bytes(simulation));
-    if (halo->out_blocks && halo->in_blocks)
+    const size_t shared = simulation->distributed ? 0 : grid->block_count;
+    halo->blocks = mpm_memory_new_unset(allocator, (moving > shared ? moving : shared) + 1, block_bytes(simulation));
+    halo->needs = mpm_memory_new_unset(allocator, grid->block_count + 1, 1);
+    const bool failed = !halo->out_blocks || !halo->in_blocks || !halo->blocks || !halo->needs;
+    if (!failed) {
         find_moving(halo, holder, grid->block_count, true);
+        memcpy(halo->needs, halo->partition.reach, grid->block_count);
+        for (size_t i = 0; i < halo->first_out[processes]; i++)
+            halo->needs[halo->out_blocks[i]] = 1;
+    }
     mpm_memory_free(allocator, holder);
-    return halo->out_blocks && halo->in_blocks && halo->blocks ? MPM_OK : MPM_OUT_OF_MEMORY;
+    return failed ? MPM_OUT_OF_MEMORY : MPM_OK;
 }
 
 mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, struct halo *halo)
@@ -129,6 +135,7 @@ void mpm_halo_clear(struct halo *halo, const mpm_allocator *allocator)
     mpm_memory_free(allocator, halo->to_all);
     mpm_memory_free(allocator, halo->first);
     mpm_memory_free(allocator, halo->blocks);
+    mpm_memory_free(allocator, halo->needs);
     mpm_memory_free(allocator, halo->out_blocks);
     mpm_memory_free(allocator, halo->in_blocks);
     mpm_memory_free(allocator, halo->first_out);

@@ -58,6 +58,8 @@ static mpm_status run(mpm_simulation *simulation, mpm_team *team, const mpm_plac
         .context = &preparation,
         .fields = mpm_describe_fields(simulation),
     };
+    if (simulation->distributed)
+        binning.reach = &simulation->reports.halo.needs;
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         binning.symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     mpm_backend *backend = simulation->backend;

@@ -159,13 +159,30 @@ enum { GATHERED = sizeof gathered / sizeof *gathered };
 
 void mpm_replicas_share(mpm_simulation *simulation)
 {
-    if (!simulation->team || !simulation->reports.halo.partition.processes || !simulation->particles.group_count)
+    if (!simulation->team || simulation->distributed || !simulation->reports.halo.partition.processes ||
+        !simulation->particles.group_count)
         return;
-    if (!simulation->distributed)
-        share_columns(simulation);
+    share_columns(simulation);
     for (size_t k = 0; k < GATHERED; k++)
         if (simulation->grid.field[gathered[k]])
             share_nodes(simulation, simulation->grid.field[gathered[k]]);
+}
+
+mpm_status mpm_replicas_share_grid(mpm_simulation *simulation)
+{
+    struct halo *halo = &simulation->reports.halo;
+    const mpm_allocator *allocator = &simulation->run.allocator;
+    const size_t bytes = MPM_BLOCK_NODES * 4 * simulation->settings.real_size;
+    void *moving = halo->blocks;
+    halo->blocks = mpm_memory_new_unset(allocator, simulation->grid.block_count + 1, bytes);
+    mpm_status status = mpm_replicas_agree(simulation, halo->blocks ? MPM_OK : MPM_OUT_OF_MEMORY);
+    if (!status) {
+        share_nodes(simulation, simulation->grid.field[MPM_GRID_VELOCITY]);
+        status = mpm_replicas_agree(simulation, MPM_OK);
+    }
+    mpm_memory_free(allocator, halo->blocks);
+    halo->blocks = moving;
+    return status;
 }
 
 static void move_nodes(mpm_simulation *simulation, void *field)

@@ -28,8 +28,12 @@ mpm_status mpm_replicas_agree(mpm_simulation *simulation, mpm_status status);
  *  rows, and zeros elsewhere. */
 void mpm_replicas_join_rows(const mpm_simulation *simulation, void *rows, size_t bytes);
 
-/** Brings the particles and the velocities of nodes up to date; errors are told to the team. */
+/** Brings the particles and the velocities of nodes up to date, where processes have room for them; errors are told to
+ *  the team. */
 void mpm_replicas_share(mpm_simulation *simulation);
+
+/** Where memory is distributed: gives all processes the velocities of all nodes. Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_replicas_share_grid(mpm_simulation *simulation);
 
 /** The process that moves the particle of a row, after mpm_replicas_share; -1: none. */
 int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row);

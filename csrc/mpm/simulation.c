@@ -680,6 +680,18 @@ const mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation)
     return &simulation->solver.solution;
 }
 
+mpm_status mpm_simulation_share_grid(mpm_simulation *simulation)
+{
+    if (!simulation->distributed || !simulation->grid_valid)
+        return MPM_OK;
+    mpm_status status = begin(simulation);
+    if (status)
+        return status;
+    status = mpm_replicas_share_grid(simulation);
+    end(simulation);
+    return status;
+}
+
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v)
 {
     const mpm_settings *settings = &simulation->settings;

@@ -213,6 +213,10 @@ void mpm_simulation_memory(const mpm_simulation *simulation, size_t *particles, 
 /** What the last implicit step did. */
 const struct mpm_solution *mpm_simulation_solution(const mpm_simulation *simulation);
 
+/** Where memory is distributed: brings the nodes of the last step together, which all processes do before they look.
+ *  Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_simulation_share_grid(mpm_simulation *simulation);
+
 /** Active nodes of the last step. Call with NULL to get their number m, then with arrays of (m, d) doubles, (m,) and
  *  (m, d) reals. There are none before the first step and after particles were added or deleted. */
 size_t mpm_simulation_grid(const mpm_simulation *simulation, double *x, void *mass, void *v);

@@ -640,7 +640,7 @@ static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const 
     if (!status)
         status = mpm_grid_build(&parts.grid, device, parts.particles.groups, snapshot->groups,
                                 parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_describe_fields(simulation));
+                                mpm_describe_fields(simulation), false);
     if (status) {
         free_parts(&parts);
         return status;

@@ -20,6 +20,7 @@ struct halo {
     size_t *first;      /* where the share of each process of an array begins; one more at the end */
     void *blocks;       /* room for a field of the grid, and for what moves */
     int32_t *out_blocks, *in_blocks; /* whose nodes move at a binning in mid step, by process */
+    uint8_t *needs;     /* per block: the process reaches it, or its nodes move from here */
     size_t *first_out, *first_in;    /* per process: where its blocks begin in them; one more at the end */
 };
 

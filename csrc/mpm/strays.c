@@ -35,16 +35,9 @@ static void find_position(const mpm_simulation *simulation, int32_t row, double 
 /* Leaves of the flags those of a flaw and a law. */
 static void keep_law(const mpm_simulation *simulation, uint8_t *flags, enum mpm_flaw flaw, const mpm_law *law)
 {
-    const size_t rows = (size_t)simulation->particles.count;
-    const int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
-    for (size_t row = 0; row < rows && !simulation->distributed; row++)
-        if (flags[row] != flaw || mpm_material_law(&simulation->materials[materials[row]]) != law)
-            flags[row] = 0;
-    if (!simulation->distributed)
-        return;
     enum { KEPT = UINT8_MAX }; /* no flaw */
     const mpm_particles mapped = mpm_particles_map(&simulation->particles, 0, 0, MPM_READ);
-    const size_t lanes = (size_t)mapped.lanes;
+    const size_t lanes = (size_t)mapped.lanes, rows = (size_t)simulation->particles.count;
     for (size_t g = 0; g < mapped.group_count; g++) {
         const mpm_group *group = &mapped.groups[g];
         const int32_t *row = mapped.row + (size_t)group->first_tile * lanes;

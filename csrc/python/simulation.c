@@ -135,6 +135,9 @@ static PyObject *grid(PyObject *self, PyObject *unused)
     mpm_simulation *core = enter(self);
     if (!core)
         return NULL;
+    const mpm_status status = mpm_simulation_share_grid(core);
+    if (status)
+        return mpm_python_raise(self, status);
     const mpm_settings *settings = mpm_simulation_settings(core);
     const Py_ssize_t nodes = (Py_ssize_t)mpm_simulation_grid(core, NULL, NULL, NULL), dim = settings->dim;
     const Py_ssize_t size = (Py_ssize_t)settings->real_size;

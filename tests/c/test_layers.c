@@ -21,7 +21,7 @@ static void lay(mpm_grid *grid, mpm_device *device, mpm_group groups[GROUPS])
         groups[g] = (mpm_group){.block = {g == 2, 0}, .layer = g > 0, .count = 1,
                                 .last_node = {BLOCK_SIDE + 2, BLOCK_SIDE + 2}};
     assert(!mpm_grid_build(grid, device, groups, GROUPS, GROUPS, symmetry, 2, sizeof(real),
-                           1u << MPM_GRID_VELOCITY));
+                           1u << MPM_GRID_VELOCITY, false));
 }
 
 /* Mass and momentum of a group: that of layer k has the mass 1 + k and its speed along the mirror. */

@@ -67,7 +67,7 @@ int main(void)
         m[p] = uniform(0.5, 1.5), T[p] = uniform(0, 1);
         before += m[p] * T[p];
     }
-    assert(!mpm_grid_build(&grid, &device, groups, 9, COUNT, symmetry, 2, 8, 1u << INSULATED | 1u << COLD));
+    assert(!mpm_grid_build(&grid, &device, groups, 9, COUNT, symmetry, 2, 8, 1u << INSULATED | 1u << COLD, false));
     exchange(&grid, INSULATED);
     for (int p = 0; p < COUNT; p++) {
         after += m[p] * T[p];

@@ -550,7 +550,8 @@ mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid
     mpm_status status = count_particles(plan);
     if (!status)
         status = mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
-                                request->symmetry, particles->dim, particles->real_size, request->fields);
+                                request->symmetry, particles->dim, particles->real_size, request->fields,
+                                request->reach != NULL);
     if (!status)
         status = lay_groups(plan, fresh);
     if (status)
@@ -570,8 +571,11 @@ mpm_status mpm_binning_finish(struct plan *plan, mpm_particles *particles, mpm_g
     const mpm_status status = request->prepare ? request->prepare(request->context, fresh) : MPM_OK;
     if (status)
         return status;
+    const uint8_t *reach = request->reach ? *request->reach : NULL;
+    if (reach)
+        mpm_grid_clear_nodes(fresh, reach, particles->real_size);
     if (request->mid_step)
-        mpm_grid_take_velocities(fresh, grid, particles->real_size);
+        mpm_grid_take_velocities(fresh, grid, reach, particles->real_size);
     move_in_place(plan, particles);
     mpm_memory_free(request->allocator, particles->groups);
     particles->groups = plan->groups;

@@ -53,6 +53,8 @@ typedef struct mpm_binning {
     /** Prepares what else depends on the grid. The last step that may fail; nothing has changed yet. */
     mpm_status (*prepare)(void *context, const mpm_grid *grid);
     void *context;
+    uint8_t *const *reach; /* where memory is distributed: `prepare` leaves there, per block, whether the process has
+                            * nodes to read or to send; NULL: it has all */
     unsigned fields; /* of the new grid (mpm_grid_field) */
     mpm_symmetry symmetry[3]; /* of the grid's axes */
 } mpm_binning;

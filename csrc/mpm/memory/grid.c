@@ -326,7 +326,7 @@ const mpm_grid_row mpm_grid_rows[MPM_GRID_FIELD_COUNT] = {
 };
 
 /* Allocates the arrays that the table gives to the requested fields. */
-static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned fields, size_t real_size)
+static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned fields, size_t real_size, bool unset)
 {
     const size_t block_bytes = MPM_BLOCK_NODES * 4 * real_size, folds = grid->images.block_count;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++) {
@@ -335,7 +335,8 @@ static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned f
         const bool wanted = fields >> f & 1 && !(at_shared && !grid->shared_copy_count), nodes = wanted && row->nodes;
         const bool copies = wanted && (int)row->copies == f, raw = wanted && (int)row->raw == f && folds;
         const size_t copy_count = at_shared ? grid->shared_copy_count : grid->copy_count;
-        if ((nodes && !(grid->field[f] = mpm_device_new(device, grid->block_count, block_bytes))) ||
+        if ((nodes && !(grid->field[f] = unset ? mpm_device_new_unset(device, grid->block_count, block_bytes)
+                                               : mpm_device_new(device, grid->block_count, block_bytes))) ||
             (copies && !(grid->copies[f] = mpm_device_new_unset(device, copy_count, block_bytes))) ||
             (raw && !(grid->raw[f] = mpm_device_new(device, folds, block_bytes))))
             return MPM_OUT_OF_MEMORY;
@@ -353,7 +354,7 @@ static mpm_status allocate_fields(mpm_grid *grid, mpm_device *device, unsigned f
 
 mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
-                          unsigned fields)
+                          unsigned fields, bool unset)
 {
     const mpm_allocator *allocator = &device->allocator;
     *grid = (mpm_grid){0};
@@ -372,7 +373,7 @@ mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups,
     if (!status)
         status = find_shared_nodes(grid, allocator, groups, group_count, dim);
     if (!status)
-        status = allocate_fields(grid, device, fields, real_size);
+        status = allocate_fields(grid, device, fields, real_size, unset);
     grid->bytes += grid->images.bytes;
     if (status)
         mpm_grid_clear(grid, device);
@@ -385,7 +386,16 @@ static int compare_blocks(const mpm_node_block *a, const mpm_node_block *b)
     return order ? order : (a->layer > b->layer) - (a->layer < b->layer);
 }
 
-void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size)
+void mpm_grid_clear_nodes(mpm_grid *grid, const uint8_t *reach, size_t real_size)
+{
+    const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
+    for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++)
+        for (size_t b = 0; b < grid->block_count && grid->field[f]; b++)
+            if (reach[b])
+                memset((char *)grid->field[f] + b * bytes, 0, bytes);
+}
+
+void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, const uint8_t *reach, size_t real_size)
 {
     static const mpm_grid_field taken[] = {MPM_GRID_VELOCITY, MPM_GRID_FILL};
     const size_t bytes = MPM_BLOCK_NODES * 4 * real_size;
@@ -393,7 +403,8 @@ void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real
     for (size_t b = 0; b < grid->block_count; b++) {
         while (o < older->block_count && compare_blocks(&older->blocks[o], &grid->blocks[b]) < 0)
             o++;
-        if (o < older->block_count && !compare_blocks(&older->blocks[o], &grid->blocks[b]))
+        if ((!reach || reach[b]) && o < older->block_count &&
+            !compare_blocks(&older->blocks[o], &grid->blocks[b]))
             for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
                 if (grid->field[taken[k]] && older->field[taken[k]])
                     memcpy((char *)grid->field[taken[k]] + b * bytes,

@@ -48,14 +48,18 @@ typedef struct mpm_grid {
 } mpm_grid;
 
 /** Builds the grid for the sorted `groups` and fills their tables. `symmetry` has one entry per axis; `fields` is the
- *  set of fields to keep, with those whose copies or raw sums they share. Tables are memory of the host. On error
- *  (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
+ *  set of fields to keep, with those whose copies or raw sums they share. Nodes are 0, or, if they are `unset`, hold
+ *  anything. Tables are memory of the host. On error (MPM_OUT_OF_MEMORY, MPM_TOO_LARGE) nothing is left allocated. */
 mpm_status mpm_grid_build(mpm_grid *grid, mpm_device *device, mpm_group *groups, size_t group_count,
                           ptrdiff_t particles, const mpm_symmetry symmetry[3], int dim, size_t real_size,
-                          unsigned fields);
+                          unsigned fields, bool unset);
 
-/** Copies node velocities from the `older` grid, which has every node that particles touch, in its layer. */
-void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, size_t real_size);
+/** Sets the nodes of blocks with a `reach` that is not 0 to 0. The others get no memory from the system. */
+void mpm_grid_clear_nodes(mpm_grid *grid, const uint8_t *reach, size_t real_size);
+
+/** Copies node velocities from the `older` grid, which has every node that particles touch, in its layer: of the blocks
+ *  with a `reach`, or of all if that is NULL. */
+void mpm_grid_take_velocities(mpm_grid *grid, const mpm_grid *older, const uint8_t *reach, size_t real_size);
 
 /** Frees all arrays and leaves an empty grid. */
 void mpm_grid_clear(mpm_grid *grid, mpm_device *device);
