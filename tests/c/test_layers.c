@@ -92,7 +92,7 @@ int main(void)
         check_velocities(&grid, &grid.blocks[b]);
 
     lay(&fresh, &device, groups);
-    mpm_grid_take_velocities(&fresh, &grid, sizeof(real));
+    mpm_grid_take_velocities(&fresh, &grid, NULL, sizeof(real));
     for (size_t b = 0; b < fresh.block_count; b++)
         check_velocities(&fresh, &fresh.blocks[b]);
     mpm_grid_clear(&fresh, &device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sources: run/run.c run/march.c run/history.c run/error.c run/store.c run/view.c run/fields.c run/loads.c base/pool.c
- *   base/exact.c base/memory.c */
+ *   base/exact.c base/memory.c base/reduction.c ranks/team.c */
 /* A method other than MPM, with a run and a store: a chain of masses on springs, integrated by symplectic Euler. Clock,
  * goal, history, health, error, threads, fields and views are those of every method. */
 #include "check.h"
