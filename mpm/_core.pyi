@@ -48,6 +48,7 @@ class HistoryField(TypedDict):
 
 class Law(TypedDict):
     name: str  # "fixed_corotated"
+    variant_of: str | None  # the law that it is without an option
     strain: str  # "F" | "J": which of them it keeps
     viscous: bool  # its stress depends on the velocity gradient
     rigid: bool  # the particles of a material move as one body

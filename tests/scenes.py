@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -88,6 +89,24 @@ MATERIALS = {
         E=10, nu=0.3, density=1, tensile_strength=0.2, fracture_energy=5e-3, crack_band=0.3
     ),
 }
+MATERIALS |= {
+    "von_mises_fracture": replace(
+        MATERIALS["von_mises"], fracture_strain=0.02, fracture_energy=5e-3, crack_band=0.3
+    ),
+    "johnson_cook_fracture": replace(
+        MATERIALS["johnson_cook"],
+        D1=0.01,
+        D2=0.02,
+        D3=-1.5,
+        D4=0.01,
+        D5=0.5,
+        fracture_energy=5e-3,
+        crack_band=0.3,
+    ),
+    "drucker_prager_fracture": replace(
+        MATERIALS["drucker_prager"], cohesion=0.05, tension=0.04, fracture_energy=2e-3, crack_band=0.3
+    ),
+}
 LAWS = tuple(MATERIALS)
 # A rigid body has no energy, no modulus, no wave and no stress that follows from its strain; it takes a rigid motion
 # from the velocities that it is given. Tests of all these are tests of the other laws; test_rigid.py has its own.
@@ -96,6 +115,7 @@ DEFORMABLE = tuple(law for law in LAWS if law != "rigid")
 # the strain of the step.
 EXPLICIT_HARDENING = {
     "nacc": ("moves its surface after it has returned, as in the paper", 4.0),  # measured 2.7
+    "drucker_prager_fracture": ("has the strength of the beginning of a step", 4.0),
 }
 
 

@@ -214,8 +214,8 @@ def test_meshes_keep_their_report_where_they_are_moved():
 def test_damage_is_where_it_is_to_be_had(name):
     with pytest.raises(AttributeError, match=r"UserLaw with history=\[HistoryField\('damage'\)\]"):
         getattr(materials, name)
-    with pytest.raises(TypeError, match=r"'D1'; this law has no damage.*UserLaw"):
-        materials.JohnsonCook(D1=0.1)
+    with pytest.raises(TypeError, match=r"'damage'; D1=... is a strain to failure"):
+        materials.JohnsonCook(damage=0.1)
 
 
 def test_a_fit_is_drawn_beside_its_data():

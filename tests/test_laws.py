@@ -6,6 +6,7 @@ The list of laws is the core's own; a law without an entry in `PARAMETERS` fails
 
 import decimal
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,6 +59,17 @@ PARAMETERS = {
     "rigid": ((0.3, 0.5, 1.0), 0.0, 0.0),
     "brittle": ((E, NU, 5.0, 1e-3, 0.01), MU, LAMBDA),  # without damage, see test_fracture.py
 }
+FRACTURE = {  # of options of laws: what these add to the parameters; see test_fracture_of_metals.py
+    "von_mises_fracture": {"fracture_strain": 0.01, "fracture_energy": 1e-3, "crack_band": 1e-3},
+    "johnson_cook_fracture": {"D1": 0.05, "D2": 0.1, "fracture_energy": 1e-3, "crack_band": 1e-3},
+    "drucker_prager_fracture": {"fracture_energy": 1e-3, "crack_band": 1e-3},
+}
+for _law, _options in FRACTURE.items():
+    _numbers, *_moduli = PARAMETERS[_law.removesuffix("_fracture")]
+    _rest = (
+        _options if "D1" not in _options else {"D1": 0.05, "D2": 0.1, "D3": 0, "D4": 0, "D5": 0} | _options
+    )
+    PARAMETERS[_law] = ((*_numbers, *_rest.values()), *_moduli)
 FIBRES = {"fibre_reinforced": 4 * 0.1 * E}  # their part of the moduli at rest
 LAWS = [law["name"] for law in _core.laws()]
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
@@ -108,7 +120,7 @@ def test_stress_is_the_derivative_of_the_energy(law, d, isa):
     F = gradients(400, d, seed=1)
     if law in FIBRES:  # their energy has no second derivative where they are as long as at rest
         F = F[np.abs(np.linalg.norm(F @ (np.array([1, 2, 0])[:d] / 5**0.5), axis=1) - 1) > 0.01]
-    if law == "johnson_cook":  # its bulk modulus has a kink between tension and compression
+    if law.startswith("johnson_cook"):  # its bulk modulus has a kink between tension and compression
         F = F[np.abs(np.linalg.det(F) - 1) > 0.01]
     scale = np.abs(respond(law, F, isa)[0]).max(axis=(1, 2)) + E
     # measured 1.1e-9 (fluid, J down to 0.25), 7e-12 (neo-Hookean), 4e-13 (fixed corotated)
@@ -490,6 +502,9 @@ MATERIALS = {
     "brittle": mpm.materials.Brittle(
         E=E, nu=NU, density=1, tensile_strength=5, fracture_energy=1e-3, crack_band=0.01
     ),
+}
+MATERIALS |= {
+    law: replace(MATERIALS[law.removesuffix("_fracture")], **options) for law, options in FRACTURE.items()
 }
 
 

@@ -30,6 +30,12 @@ MATERIALS = {
     "herschel_bulkley": replace(scenes.MATERIALS["herschel_bulkley"], yield_stress=100.0),
     # with s > 0 its modulus has a slope in compression alone, which shows at 0.999 of the bound
     "johnson_cook": replace(scenes.MATERIALS["johnson_cook"], A=100.0, s=0.0),
+    "johnson_cook_fracture": replace(
+        scenes.MATERIALS["johnson_cook_fracture"], A=100.0, s=0.0, fracture_energy=1e4
+    ),
+    "drucker_prager_fracture": replace(
+        scenes.MATERIALS["drucker_prager_fracture"], cohesion=100.0, tension=50.0, fracture_energy=1e4
+    ),
     "viscoelastic": replace(scenes.MATERIALS["viscoelastic"], tau_1=1e9, tau_2=1e9),
     # slack fibres are in the bound, but not in the motion
     "fibre_reinforced": replace(scenes.MATERIALS["fibre_reinforced"], E=10.0, k_1=0.0),

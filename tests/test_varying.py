@@ -29,6 +29,7 @@ BRANCHES = {
 }
 UNIFORM = {
     "johnson_cook": {"C", "density"},  # C is a field of the core; the moduli follow from the density
+    "johnson_cook_fracture": {"C", "density"},
     "rigid": {"friction", "restitution"},  # of the whole body
 }
 SHARES = {"Jp": 0.9, "Fzz": 1.02, "gap": 1.0, "alpha": -0.02, "yield_pressure": 12.0, "temperature": 300.0}

@@ -25,14 +25,14 @@
  * longer than a particle knows of, and F stays bounded.
  */
 #pragma once
+#include "materials/crack_band.h"
 #include "materials/row.h"
 
 #define BRITTLE_PARAMETERS(P) \
     P(E, "Pa", POSITIVE, "Young's modulus") \
     P(nu, "1", 0, 0.5, false, true, "Poisson's ratio") \
     P(tensile_strength, "Pa", POSITIVE, "f_t: largest principal stress, of Kirchhoff stresses") \
-    P(fracture_energy, "J/m2", POSITIVE, "G_f: energy that a crack dissipates per area") \
-    P(crack_band, "m", POSITIVE, "l_c: width of the band of a crack") \
+    CRACK_BAND(P, POSITIVE) \
     DENSITY(P)
 
 struct brittle_parameters { BRITTLE_PARAMETERS(MPM_MEMBER) };
@@ -49,11 +49,7 @@ static inline const char *brittle_unfit(const double *values)
 MPM_ROW(brittle,
     .name = "brittle", .kinked = true, .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(brittle, BRITTLE_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(brittle_unfit),
-    .fields = 1,
-    .field = {{"damage", "1", MPM_SCALAR, .low = 0, .high = 1, .closed = true,
-               .meaning = "share of the stiffness in tension that cracks have taken"}},
-    .reference = "Z. P. Bazant, B. H. Oh, Crack band theory for fracture of concrete, Materials and Structures 16 "
-                 "(1983) 155-177. doi:10.1007/BF02486267")
+    .fields = 1, .field = {DAMAGE}, .reference = CRACK_BAND_REFERENCE)
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/hencky.h"

@@ -20,15 +20,25 @@
 #include "materials/row.h"
 #include "materials/strength.h"
 
-#define DRUCKER_PRAGER_PARAMETERS(P) \
+/* Without the density, which is the last of a row. */
+#define DRUCKER_PRAGER_OWN(P) \
     ELASTIC_MODULI(P) \
     FRICTION_ANGLE(P) \
     P(dilation_angle_deg, "deg", 0, 90, false, true, "psi: angle of dilation") \
     P(cohesion, "Pa", NOT_NEGATIVE, "shear strength without pressure") \
     P(tension, "Pa", 0, INFINITY, false, false, "mean tension at which grains part, at most c cot phi") \
     P(cone, "1", 0, 2, false, false, "where it meets Mohr-Coulomb: compression, extension, plane strain") \
-    STRENGTH_PARAMETERS(P) \
+    STRENGTH_PARAMETERS(P)
+
+#define DRUCKER_PRAGER_PARAMETERS(P) \
+    DRUCKER_PRAGER_OWN(P) \
     DENSITY(P)
+
+#define DRUCKER_PRAGER_FIELDS PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN
+
+#define DRUCKER_PRAGER_REFERENCE \
+    "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of Applied Mathematics " \
+    "10 (1952) 157-165. doi:10.1090/qam/48291"
 
 struct drucker_prager_parameters { DRUCKER_PRAGER_PARAMETERS(MPM_MEMBER) };
 
@@ -50,9 +60,7 @@ static inline const char *drucker_prager_unfit(const double *values)
 MPM_ROW(drucker_prager,
     .name = "drucker_prager", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(drucker_prager, DRUCKER_PRAGER_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(drucker_prager_unfit),
-    .fields = 4, .field = {PLASTIC_VOLUME_RATIO, STRETCH_OUT_OF_PLANE, GAP, PLASTIC_STRAIN},
-    .reference = "D. C. Drucker, W. Prager, Soil mechanics and plastic analysis or limit design, Quarterly of "
-                 "Applied Mathematics 10 (1952) 157-165. doi:10.1090/qam/48291")
+    .fields = 4, .field = {DRUCKER_PRAGER_FIELDS}, .reference = DRUCKER_PRAGER_REFERENCE)
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"
@@ -137,17 +145,10 @@ NOINLINE void drucker_prager_harden(const struct drucker_prager *law, wide strai
     now->corner = M * (apex - tension);
 }
 
-/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
- * F keep theirs too, so that the fault stays visible. */
-INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct law_state *state, wide dt,
-                                      matrix velocity_gradient)
+/* The return map with the strength of the step. Lanes that stay elastic keep their bits, so that their neighbours do
+ * not affect them. Lanes with a NaN or an inverted F keep theirs too, so that the fault stays visible. */
+INLINE mask drucker_prager_return(const struct drucker_prager *law, struct law_state *state)
 {
-    (void)dt, (void)velocity_gradient;
-    struct drucker_prager now;
-    if (law->table.points) {
-        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
-        law = &now;
-    }
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, three_mu = wide_set(3) * mu, K = law->bulk;
     const struct hencky_trial t = hencky_trial_of(state->F, state->history[DRUCKER_PRAGER_FZZ]);
     const wide before = state->history[DRUCKER_PRAGER_GAP], lift = wide_log_any(before), volume = t.trace + lift;
@@ -182,6 +183,18 @@ INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct l
     const wide strain = state->history[DRUCKER_PRAGER_STRAIN];
     state->history[DRUCKER_PRAGER_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, strain);
     return limited;
+}
+
+INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct law_state *state, wide dt,
+                                      matrix velocity_gradient)
+{
+    (void)dt, (void)velocity_gradient;
+    struct drucker_prager now;
+    if (law->table.points) {
+        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
+        law = &now;
+    }
+    return drucker_prager_return(law, state);
 }
 
 INLINE struct law_evaluation drucker_prager_evaluate(const struct drucker_prager *law, struct law_state state,

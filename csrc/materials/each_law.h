@@ -27,3 +27,6 @@
 #include "materials/johnson_cook.h"
 #include "materials/rigid.h"
 #include "materials/brittle.h"
+#include "materials/von_mises_fracture.h"
+#include "materials/johnson_cook_fracture.h"
+#include "materials/drucker_prager_fracture.h"

@@ -27,7 +27,8 @@
 #pragma once
 #include "materials/row.h"
 
-#define JOHNSON_COOK_PARAMETERS(P) \
+/* Without the density, which is the last of a row. */
+#define JOHNSON_COOK_OWN(P) \
     P(shear_modulus, "Pa", POSITIVE, "mu") \
     P(bulk_modulus, "Pa", POSITIVE, "K = rho c0^2 at rest") \
     P(s, "1", 0, 10, false, false, "growth of the shock speed with the particle velocity") \
@@ -43,8 +44,18 @@
     P(melting_temperature, "K", POSITIVE, "temperature without strength") \
     P(initial_temperature, "K", POSITIVE, "of new particles, at which they are at rest") \
     P(heat_capacity, "J/(m3 K)", POSITIVE, "rho c, per rest volume") \
-    P(taylor_quinney, "1", 0, 1, false, false, "share of the plastic work that becomes heat") \
+    P(taylor_quinney, "1", 0, 1, false, false, "share of the plastic work that becomes heat")
+
+#define JOHNSON_COOK_PARAMETERS(P) \
+    JOHNSON_COOK_OWN(P) \
     DENSITY(P)
+
+#define JOHNSON_COOK_FIELDS \
+    STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN, \
+        {"temperature", "K", MPM_SCALAR, .initial = 298, .low = 0, .high = INFINITY, \
+         .initial_parameter = 1 + MPM_PLACE(johnson_cook, initial_temperature), \
+         .heat_capacity = 1 + MPM_PLACE(johnson_cook, heat_capacity), \
+         .meaning = "temperature, raised by plastic work"}
 
 struct johnson_cook_parameters { JOHNSON_COOK_PARAMETERS(MPM_MEMBER) };
 
@@ -59,13 +70,7 @@ static inline const char *johnson_cook_unfit(const double *values)
 MPM_ROW(johnson_cook,
     .name = "johnson_cook", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(johnson_cook, JOHNSON_COOK_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(johnson_cook_unfit),
-    .fields = 3,
-    .field = {
-        STRETCH_OUT_OF_PLANE, PLASTIC_STRAIN,
-        {"temperature", "K", MPM_SCALAR, .initial = 298, .low = 0, .high = INFINITY,
-         .initial_parameter = 1 + MPM_PLACE(johnson_cook, initial_temperature),
-         .heat_capacity = 1 + MPM_PLACE(johnson_cook, heat_capacity), .meaning = "temperature, raised by plastic work"},
-    },
+    .fields = 3, .field = {JOHNSON_COOK_FIELDS},
     .reference = "G. R. Johnson, W. H. Cook, A constitutive model and data for metals subjected to large strains, "
                  "high strain rates and high temperatures, Proceedings of the 7th International Symposium on "
                  "Ballistics (1983) 541-547.")

@@ -14,9 +14,15 @@ INLINE const mpm_law *law_row(const int law)
     return __builtin_constant_p(law) ? law_rows[law] : mpm_laws_get(law);
 }
 
-/* Any law whose parameters vary over the particles. */
+/* Any law whose parameters vary over the particles. It keeps the law that it has prepared last, so that the evaluation
+ * of a tile need not prepare what its return map has, where parameters and law are few enough. */
+enum { VARYING_KEY = 4, VARYING_LAW = 18 };
+
 struct varying {
     const mpm_material *material;
+    int ready;             /* it keeps a law for all lanes */
+    wide key[VARYING_KEY]; /* the parameters that vary */
+    wide law[VARYING_LAW]; /* the law prepared with them */
 };
 
 union law_parameters {

@@ -51,6 +51,7 @@ typedef struct mpm_history_field {
 
 typedef struct mpm_law {
     const char *name;
+    const char *variant_of; /* the law that it is without an option; NULL: it is no variant */
     mpm_strain strain;
     bool viscous;         /* its stress depends on the velocity gradient; its damping may limit the time step */
     bool relaxes;         /* what its return map dissipates is viscous, not plastic */
@@ -102,7 +103,10 @@ typedef struct mpm_law {
     X(MPM_FIBRE_REINFORCED, fibre_reinforced, ELASTIC, GENERAL, MODULI, NO_PIOLA) \
     X(MPM_JOHNSON_COOK, johnson_cook, INELASTIC, GENERAL, MAPPED, NO_PIOLA) \
     X(MPM_RIGID, rigid, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA) \
-    X(MPM_BRITTLE, brittle, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)
+    X(MPM_BRITTLE, brittle, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA) \
+    X(MPM_VON_MISES_FRACTURE, von_mises_fracture, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA) \
+    X(MPM_JOHNSON_COOK_FRACTURE, johnson_cook_fracture, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA) \
+    X(MPM_DRUCKER_PRAGER_FRACTURE, drucker_prager_fracture, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)
 
 #define MPM_LAW_ENUMERATOR(enumerator, name, kind, speed, tangent, piola) enumerator,
 /* MPM_VARYING is no law: kernels call any law by it whose parameters vary over the particles. */

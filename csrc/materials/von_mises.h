@@ -22,15 +22,29 @@
 #include "materials/hardening.h"
 #include "materials/row.h"
 
-#define VON_MISES_PARAMETERS(P) \
+/* Without the density, which is the last of a row. */
+#define VON_MISES_OWN(P) \
     ELASTIC_MODULI(P) \
     P(yield_stress, "Pa", POSITIVE, "sigma_y: uniaxial stress at which flow begins") \
     P(hardening, "Pa", NOT_NEGATIVE, "H: growth of the yield stress with plastic strain") \
     P(kinematic_hardening, "Pa", NOT_NEGATIVE, "K: shift of the surface with plastic strain", \
       .branches = MPM_BRANCHES_AT_0, .turns_axes = true) \
     P(viscosity, "Pa s", NOT_NEGATIVE, "eta: resistance to the rate of plastic flow", .branches = MPM_BRANCHES_AT_0) \
-    HARDENING_PARAMETERS(P) \
+    HARDENING_PARAMETERS(P)
+
+#define VON_MISES_PARAMETERS(P) \
+    VON_MISES_OWN(P) \
     DENSITY(P)
+
+#define VON_MISES_FIELDS \
+    PLASTIC_VOLUME_RATIO, PLASTIC_STRAIN, \
+        {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY, \
+         .meaning = "centre of the yield surface, turned back by the rotation of F"}
+
+#define VON_MISES_REFERENCE \
+    "J. C. Simo, Algorithms for static and dynamic multiplicative plasticity that preserve the classical return " \
+    "mapping schemes of the infinitesimal theory, Computer Methods in Applied Mechanics and Engineering 99 (1992) " \
+    "61-112. doi:10.1016/0045-7825(92)90123-2"
 
 struct von_mises_parameters { VON_MISES_PARAMETERS(MPM_MEMBER) };
 
@@ -44,16 +58,7 @@ static inline const char *von_mises_unfit(const double *values)
 MPM_ROW(von_mises,
     .name = "von_mises", .J_low = 1e-3, .J_high = 1e3,
     MPM_ROW_PARAMETERS(von_mises, VON_MISES_PARAMETERS), .unfit = MPM_OUTSIDE_KERNELS(von_mises_unfit),
-    .fields = 3,
-    .field = {
-        PLASTIC_VOLUME_RATIO,
-        PLASTIC_STRAIN,
-        {"backstress", "Pa", MPM_SYMMETRIC, .low = -INFINITY, .high = INFINITY,
-         .meaning = "centre of the yield surface, turned back by the rotation of F"},
-    },
-    .reference = "J. C. Simo, Algorithms for static and dynamic multiplicative plasticity that preserve the "
-                 "classical return mapping schemes of the infinitesimal theory, Computer Methods in Applied "
-                 "Mechanics and Engineering 99 (1992) 61-112. doi:10.1016/0045-7825(92)90123-2")
+    .fields = 3, .field = {VON_MISES_FIELDS}, .reference = VON_MISES_REFERENCE)
 
 #ifdef MPM_DIM /* for kernels */
 #include "materials/flow_tangent.h"

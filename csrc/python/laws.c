@@ -45,7 +45,8 @@ static PyObject *describe_law(const mpm_law *law)
     for (int i = 0; history && i < law->fields; i++)
         mpm_python_append(&history, describe_history(law, &law->field[i]));
     if (parameters && history)
-        return Py_BuildValue("{s:s,s:s,s:O,s:O,s:O,s:O,s:z,s:N,s:N,s:s}", "name", law->name, "strain",
+        return Py_BuildValue("{s:s,s:z,s:s,s:O,s:O,s:O,s:O,s:z,s:N,s:N,s:s}", "name", law->name,
+                             "variant_of", law->variant_of, "strain",
                              law->strain == MPM_KEEPS_J ? "J" : "F", "viscous",
                              law->viscous ? Py_True : Py_False, "rigid", law->rigid ? Py_True : Py_False,
                              "kinked", law->kinked ? Py_True : Py_False, "return_map",

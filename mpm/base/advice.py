@@ -92,8 +92,9 @@ HOOKE = (
     "rotated frame, Hencky that of the logarithmic strain"
 )
 DAMAGE = (
-    "no law of the package has damage: write a UserLaw with history=[HistoryField('damage')], as "
-    "docs/howto/own-material.md shows; NACC softens as it dilates, so that bodies break"
+    "Brittle cracks in tension, VonMises(fracture_strain=...), JohnsonCook(D1=...) and "
+    "DruckerPrager(fracture_energy=...) fracture; for another criterion write a UserLaw with "
+    "history=[HistoryField('damage')], as docs/howto/damage.md shows"
 )
 OF_MATERIALS: Table = {
     **dict.fromkeys(
@@ -122,12 +123,8 @@ OF_FLUID: Table = {
     "bulk_modulus": "K = density c² with ten times the largest speed as c keeps the density within about 1 %",
     **dict.fromkeys(("c", "sound_speed", "speed_of_sound"), "bulk_modulus = density c², with c = {}"),
 }
-NO_DAMAGE = (
-    "this law has no damage, and no D1 to D5; write a mpm.materials.UserLaw with "
-    "history=[mpm.materials.HistoryField('damage')]"
-)
 OF_JOHNSON_COOK: Table = {
-    **dict.fromkeys(("D1", "D2", "D3", "D4", "D5", "damage"), NO_DAMAGE),
+    **dict.fromkeys(("damage", "failure_strain", "fracture_strain"), "D1=... is a strain to failure"),
 }
 OF_RIGID: Table = {
     "thermal": "rigid bodies are insulated: heat is conducted on the nodes, and rigid bodies have nothing there",

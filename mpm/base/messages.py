@@ -208,7 +208,8 @@ def written_not_state(t: Error) -> str:
 def owners_of(name: str) -> str:
     """Names the laws that own a field of history: "Jp is a state of snow and sand only"."""
     laws = _core.laws()
-    owners = [law["name"] for law in laws if any(field["name"] == name for field in law["history"])]
+    keep = [law for law in laws if any(field["name"] == name for field in law["history"])]
+    owners = list(dict.fromkeys(law["variant_of"] or law["name"] for law in keep))
     if name == fieldtable.OPEN:
         owners.append("laws of users")
     if owners:

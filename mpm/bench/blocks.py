@@ -63,7 +63,7 @@ def _material(law: str) -> materials.Material:
 MATERIALS = {  # that are transferred: rigid bodies are not
     {"neo_hookean": "neo-Hookean"}.get(law, law.replace("_", " ")): _material(law)
     for law, row in laws.registry().items()
-    if not row["rigid"]
+    if not row["rigid"] and row["variant_of"] is None
 }
 CELLS = {2: 160, 3: 25}  # along a side of the block: 102,400 particles (4 per cell) and 125,000 (8 per cell)
 CELLS_QUICK = {2: 32, 3: 8}

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mpm import _core
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray
-from mpm.materials.inelastic import _Flowing
+from mpm.materials.bands import _Banded
 from mpm.materials.laws import Material, _Elastic
 from mpm.materials.solute import Solute
 from mpm.materials.thermal import Thermal
 
-# Width of the band of a crack in cells. A crack between two nodes strains the particles that reach both of them, in 1,
-# 2 and 3 cells; those at the edges of the cubic kernel hardly break (design note 027).
-BAND = {"linear": 1.0, "quadratic": 2.0, "cubic": 2.5}
-NO_BAND = 1e-30  # [m]: for stresses, which do not depend on it
-
 
 @_check.strict_options(hints=advice.OF_MODULI)
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Brittle(_Flowing, _Elastic):
+class Brittle(_Banded, _Elastic):
     """A solid that cracks where a principal stress reaches its tensile strength: glass, concrete, rock, ice, biscuit.
 
     Stress follows `Hencky` until the largest principal stress τ₁ reaches the tensile strength f_t (Rankine). From then
@@ -83,7 +77,7 @@ class Brittle(_Flowing, _Elastic):
     """
 
     law: ClassVar[str] = "brittle"
-    _no_tangent: ClassVar[str] = " (it softens, so that none would be positive definite)"
+    _weaker: ClassVar[str] = "tensile_strength"
 
     E: float
     nu: float
@@ -105,40 +99,7 @@ class Brittle(_Flowing, _Elastic):
                 f"friction = {self.friction:g}: acts on the faces of cracks, which faces = False has not; set "
                 "faces=True, or leave it out"
             )
-        if self.crack_band is not None and not self._varies:
-            _check.number("crack_band", self.crack_band, high=self._widest, high_open=True, unit="m")
-
-    @property
-    def _widest(self) -> float:
-        """The band [m] beyond which stress would snap back; parameters have one value."""
-        E, G, f = (self._parameter(name) for name in ("E", "fracture_energy", "tensile_strength"))
-        return 2 * E * G / f**2
-
-    def _given_parameters(self) -> list[_core.Parameter]:
-        given = Material._given_parameters(self)
-        return [p for p in given if p["name"] != "crack_band" or self.crack_band is not None]
-
-    def _parameter(self, name: str) -> float:
-        if name == "crack_band" and self.crack_band is None:
-            return NO_BAND
-        return Material._parameter(self, name)
-
-    def _resolved(self, dx: float | None, kernel: str = "quadratic") -> Self:
-        """With the band of a grid of cell size dx [m]."""
-        if self.crack_band is not None:
-            return self
-        if dx is None:
-            raise ValueError(
-                "crack_band = None: a material point has no grid; give the width of the band of a crack [m], which is "
-                f"{BAND['quadratic']:g} dx in a simulation"
-            )
-        if not self._varies and BAND[kernel] * dx >= self._widest:
-            limit = f"2 E fracture_energy/({BAND[kernel]:g} tensile_strength^2)"
-            raise ValueError(
-                f"dx = {dx:g}: is too coarse for {self!r}, whose stress would snap back: must be < "
-                f"{self._widest / BAND[kernel]:.4g} [m] ({limit}); or lower tensile_strength"
-            )
-        return self._replaced({"crack_band": BAND[kernel] * dx})
+        self._check_band()
 
     def return_map(
         self, F: npt.ArrayLike, history: Any = None, *, dt: float = 0.0
@@ -166,7 +127,7 @@ class Brittle(_Flowing, _Elastic):
         TypeError, ValueError
             F, the history or dt has another shape or range, or is not finite; or `crack_band` is None.
         """
-        return _Flowing.return_map(self._resolved(None), F, history, dt=dt)
+        return _Banded.return_map(self, F, history, dt=dt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -344,6 +344,11 @@ class Material(_check.Strict):
         return registry()[self.law]
 
     @property
+    def _kind(self) -> str:
+        """The law without the options that choose a variant of it."""
+        return self._row["variant_of"] or self.law
+
+    @property
     def parameters(self) -> tuple[float, ...]:
         """The law's parameters in the registry's order, without the density."""
         names = [parameter["name"] for parameter in self._row["parameters"]]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, cast
+
+import numpy as np
 
 from mpm import _core
 from mpm.base import _check
+from mpm.materials.bands import NO_BAND, _Banded, _ByOption, given
 from mpm.materials.hardening import Strength
 from mpm.materials.inelastic import _Flowing, _Plastic
 from mpm.materials.laws import Material, _Elastic
@@ -52,7 +55,7 @@ class _Hardening(_Flowing, _Elastic):
             high=self._parameter("friction_angle_deg"),
             unit="deg",
         )
-        if broken := self._unfit({}, 1):
+        if broken := self._unfit({"crack_band": np.array([NO_BAND])}, 1):
             at = "" if self.hardening is None else f"hardening = {self.hardening!r}: "
             raise ValueError(f"{at}{broken[1]}")
 
@@ -182,7 +185,7 @@ class NACC(_Flowing, _Elastic):
 
 @_check.strict_options
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DruckerPrager(_Hardening):
+class DruckerPrager(_Banded, _Hardening):
     """Soil that slides on a cone (Drucker and Prager), dilates as it slides, and separates at a tension.
 
     The deformation gradient is a product F = F_E F_P; ``particles.F`` is F_E. Energy and stress follow `Hencky` at F_E.
@@ -201,6 +204,11 @@ class DruckerPrager(_Hardening):
     - ``"compression"``: in triaxial compression, M = 6 sin φ/(3 − sin φ), k = M c cot φ, D = 6 sin ψ/(3 − sin ψ);
     - ``"extension"``: in triaxial extension, with 3 + sin instead of 3 − sin;
     - ``"plane-strain"``: for flow in a plane, in 2-D or 3-D.
+
+    With a ``fracture_energy`` the soil cracks where grains part. ``particles.damage``, ω from 0 to 1, takes the share ω
+    of σ_t and k, so that an open crack has no strength, and a closed one slides by friction. The work of the parting
+    and of shear beside it drives ω, dω = (1 − ω) l_c dW/G_f, W being that of the whole strength, and dissipates G_f per
+    area of a crack, which is a band l_c wide, as that of `Brittle`. At 0.999 ω becomes 1. Steps are then explicit.
 
     Parameters
     ----------
@@ -223,6 +231,12 @@ class DruckerPrager(_Hardening):
     hardening : mpm.materials.hardening.Strength, optional
         φ, ψ and c by a table of plastic strain, which harden or soften; default None: they stay. σ_t is then at most
         the present c cot φ.
+    fracture_energy : float, optional
+        G_f [J/m²], > 0; default 0: grains part at σ_t again and again.
+    crack_band : float, optional
+        l_c [m], > 0; default None: 1, 2 or 2.5 dx with the linear, quadratic or cubic kernel. In a band
+        of E G_f/(3 (1 − 2ν) σ_t²) or more stress would snap back, which raises.
+        Tests of `mpm.point`, which have no grid, need a number.
     thermal : mpm.Thermal, optional
         It conducts and stores heat; default None. If one body of a scene has it, all that deform must have it.
     pore : mpm.Pore, optional
@@ -236,7 +250,8 @@ class DruckerPrager(_Hardening):
     de Souza Neto, Perić, Owen: Computational Methods for Plasticity. Wiley, 2008, chapter 8.
     """
 
-    law: ClassVar[str] = "drucker_prager"
+    law: ClassVar[str] = cast(Any, _ByOption("drucker_prager"))
+    _weaker: ClassVar[str] = "tension"
 
     E: float
     nu: float
@@ -247,9 +262,15 @@ class DruckerPrager(_Hardening):
     tension: float | None = None
     cone: str = "compression"
     hardening: Strength | None = None
+    fracture_energy: float = 0.0
+    crack_band: float | None = None
     thermal: Thermal | None = field(default=None, repr=False)
     pore: Pore | None = field(default=None, repr=False)
     solute: Solute | None = field(default=None, repr=False)
+
+    @property
+    def _fractures(self) -> bool:
+        return given(self.fracture_energy)
 
     def __post_init__(self) -> None:
         if isinstance(self.cone, str) and self.cone == "plane-strain":
@@ -265,12 +286,13 @@ class DruckerPrager(_Hardening):
             object.__setattr__(self, "tension", tension)
         _check.choice("cone", self.cone, CONES)
         self._check_hardening()
+        self._check_band()
 
     def _given_parameters(self) -> list[_core.Parameter]:
-        return [p for p in Material._given_parameters(self) if p["name"] not in ("tension", "cone")]
+        return [p for p in _Banded._given_parameters(self) if p["name"] not in ("tension", "cone")]
 
     def _parameter(self, name: str) -> float:
-        return float(CONES.index(self.cone)) if name == "cone" else _Hardening._parameter(self, name)
+        return float(CONES.index(self.cone)) if name == "cone" else _Banded._parameter(self, name)
 
 
 @_check.strict_options

@@ -381,6 +381,7 @@ class UserLaw(_Flowing):
         ]
         return {
             "name": self.name,
+            "variant_of": None,
             "strain": "F",
             "viscous": False,
             "rigid": False,

@@ -154,7 +154,7 @@ def _with_later_fields(
 ) -> dict[str, Given]:
     """The arrays, with initial values of those that were not kept when an older version wrote the file."""
     for name, always in LATER.items():
-        kept_by = {one.law: row for one in materials for row in one._row["history"] if row["name"] == name}
+        kept_by = {one._kind: row for one in materials for row in one._row["history"] if row["name"] == name}
         if name not in state and kept_by and not kept_by.keys() & always:
             [initial] = {row["initial"] for row in kept_by.values()}
             state[name] = np.full(whole(state["id"]).shape, initial, dtype)

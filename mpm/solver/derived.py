@@ -48,7 +48,8 @@ _FLOWED = {
     name
     for name, law in registry().items()
     if {"Jp", "plastic_strain"} <= {f["name"] for f in law["history"]}
-} - {"von_mises"}
+    and (law["variant_of"] or name) != "von_mises"
+}
 
 # Quantities that need only fields; the others need the laws.
 _FROM_FIELDS = {"speed": {"v"}, "kinetic_energy": {"v", "mass"}, "solute": {"concentration", "volume"}}

@@ -320,7 +320,8 @@ def no_owner(field: str) -> str:
 
 def owners(field: str) -> list[str]:
     """The laws that keep a field of a history."""
-    return [law["name"] for law in registry().values() if field in [kept["name"] for kept in law["history"]]]
+    keep = [law for law in registry().values() if field in [kept["name"] for kept in law["history"]]]
+    return list(dict.fromkeys(law["variant_of"] or law["name"] for law in keep))
 
 
 def _proposal(name: str, names: Sequence[str]) -> str:
