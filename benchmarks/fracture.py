@@ -1,8 +1,8 @@
 """Prints the energies and strengths of bodies of `mpm.materials.Brittle`: bars, plates, discs, beams; and the cost.
 
-    python benchmarks/fracture.py [bar|schemes|notch|disc|beam|faces|cost ...]
+    python benchmarks/fracture.py [bar|schemes|laws|notch|disc|beam|faces|cost ...]
 
-`docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar and a block
+``laws`` are bars of metal and soil. `docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar and a block
 that slides on a crack in three dimensions, where plates, discs and beams are left out. All takes about three minutes;
 ``--quick`` leaves the finer grids out.
 """
@@ -53,9 +53,10 @@ class Parted:
 
 def bar(
     dx: float, args: argparse.Namespace, *, across: int = 2, shift: float = 0.0, angle: float = 0.0, nu: float = 0.0,
-    rate: float = 0.04, faces: bool = False, **options: Any,
+    rate: float = 0.04, faces: bool = False, make: Any = None, **options: Any,
 ) -> Parted:  # fmt: skip
-    """A bar of 1 m, 0.1 m wide and 2 % weaker in the middle, that two grips pull apart."""
+    """A bar of 1 m, 0.1 m wide and 2 % weaker in the middle, that two grips pull apart; of `Brittle`, or of what `make`
+    makes of the strengths and fracture energies of the particles."""
     length, width, strength, energy = 1.0, 0.1, 1e3, 0.6
     dim = args.dim
     spacing = dx / across
@@ -68,14 +69,13 @@ def bar(
     held = np.abs(rest[:, 0] - length / 2) > length / 2 - 2 * grip  # and what is beside them does not crack
     weak = np.abs(rest[:, 0] - length / 2) < max(0.51 * spacing, 0.5 * dx)
     f = strength * np.where(held, 3, np.where(weak, 0.98, 1))
-    material = mpm.materials.Brittle(
-        E=E,
-        nu=nu,
-        density=DENSITY,
-        tensile_strength=f,
-        fracture_energy=energy * np.where(held, 9.0, 1),
-        faces=faces,
-    )
+    toughness = energy * np.where(held, 9.0, 1)
+    if make:
+        material = make(f, toughness)
+    else:
+        material = mpm.materials.Brittle(
+            E=E, nu=nu, density=DENSITY, tensile_strength=f, fracture_energy=toughness, faces=faces
+        )
     speed = rate * SOUND * strength / E
     scene = mpm.Scene((0,) * dim, dx * np.ceil(at.max(0) / dx + 8))
 
@@ -138,6 +138,47 @@ def schemes(args: argparse.Namespace) -> Iterator[Row]:
         ("XPIC", {"transfer": "xpic"}),
     ):
         yield from report(f"h 1/20, {name}", bar(1 / 20, args, shift=0.2, **options))
+
+
+def laws(args: argparse.Namespace) -> Iterator[Row]:
+    """Bars of metal and soil, whose strength is that of the bars before."""
+    plane = 2 / math.sqrt(3) if args.dim == 2 else 1.0  # yield stress in plane strain
+
+    def von_mises(strength: Array, toughness: Array) -> mpm.materials.Material:
+        return mpm.materials.VonMises(
+            E=E, nu=0.3, density=DENSITY, yield_stress=strength / plane, fracture_energy=toughness
+        )
+
+    def johnson_cook(strength: Array, toughness: Array) -> mpm.materials.Material:
+        return mpm.materials.JohnsonCook(
+            A=strength / plane,
+            B=0,
+            n=1,
+            shear_modulus=E / 2.6,
+            sound_speed=math.sqrt(E / 1.2 / DENSITY),
+            density=DENSITY,
+            specific_heat=400,
+            melting_temperature=1300,
+            taylor_quinney=0,
+            D1=1e-3,
+            fracture_energy=toughness,
+        )
+
+    def drucker_prager(strength: Array, toughness: Array) -> mpm.materials.Material:
+        return mpm.materials.DruckerPrager(
+            E=E,
+            nu=0.2,
+            density=DENSITY,
+            friction_angle_deg=30,
+            cohesion=4e3,
+            tension=strength / 3,
+            fracture_energy=toughness,
+        )
+
+    for make in (von_mises, johnson_cook, drucker_prager):
+        name = make.__name__.replace("_", " ")
+        for dx in (1 / 20,) if args.quick or args.dim == 3 else (1 / 20, 1 / 40):
+            yield from report(f"{name}, h 1/{round(1 / dx)}", bar(dx, args, make=make))
 
 
 def mean_force(impulse: Array, time: Array, until: float, windows: int) -> Array:
@@ -420,7 +461,7 @@ def report(name: str, found: Parted) -> Iterator[Row]:
 
 
 CASES = {
-    **{"bar": bars, "schemes": schemes, "notch": notches, "disc": discs, "beam": beams, "faces": faces},
+    **{"bar": bars, "schemes": schemes, "laws": laws, "notch": notches, "disc": discs, "beam": beams, "faces": faces},
     "cost": cost,
 }
 

@@ -3,7 +3,9 @@
 import copy
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,7 +93,14 @@ def test_a_broken_particle_is_no_longer_than_e() -> None:
     assert np.array_equal(F[1], np.diag([2.0, 1.1])) and (history["damage"] == 1).all()
 
 
-def pulled(dtype: str = "float64", d: int = 2, dx: float = 0.1) -> mpm.Simulation:
+Make = Callable[..., mpm.materials.Material]
+
+
+def glass(strength: Any, energy: Any) -> mpm.materials.Material:
+    return M.Brittle(E=1e6, nu=0.0, density=1000, tensile_strength=strength, fracture_energy=energy)
+
+
+def pulled(dtype: str = "float64", d: int = 2, dx: float = 0.1, make: Make = glass) -> mpm.Simulation:
     """A bar of 2 m × 0.4 m with a weak middle, pulled apart by held ends, which do not crack."""
     width = 0.4 if d == 2 else 0.2
 
@@ -99,15 +108,12 @@ def pulled(dtype: str = "float64", d: int = 2, dx: float = 0.1) -> mpm.Simulatio
         along = abs(x[:, 0] - 1.5)
         return np.where(along > 0.6, 3e3, np.where(along < 0.1, 950, 1e3))
 
-    glass = M.Brittle(
-        E=1e6, nu=0.0, density=1000, tensile_strength=strength,
-        fracture_energy=lambda x: np.where(abs(x[:, 0] - 1.5) > 0.6, 10.0, 1.0),
-    )  # fmt: skip
+    solid = make(strength, lambda x: np.where(abs(x[:, 0] - 1.5) > 0.6, 10.0, 1.0))
     scene = mpm.Scene((0,) * d, (3, *[1.0] * (d - 1)))
     speed = 0.006
     shape = mpm.shapes.Box((0.5, *[0.3] * (d - 1)), (2.5, *[0.3 + width] * (d - 1)))
     bar = scene.add(
-        shape, glass, velocity=lambda x: speed * np.clip((x[:, :1] - 1.5) / 0.8, -1, 1) * np.eye(d)[0]
+        shape, solid, velocity=lambda x: speed * np.clip((x[:, :1] - 1.5) / 0.8, -1, 1) * np.eye(d)[0]
     )
     for sign, name in ((-1, "left"), (1, "right")):
         end = lambda x, sign=sign: sign * (x[:, 0] - 1.5) > 0.8  # noqa: E731

@@ -59,7 +59,7 @@ PARAMETERS = {
     "rigid": ((0.3, 0.5, 1.0), 0.0, 0.0),
     "brittle": ((E, NU, 5.0, 1e-3, 0.01), MU, LAMBDA),  # without damage, see test_fracture.py
 }
-FRACTURE = {  # of options of laws: what these add to the parameters; see test_fracture_of_metals.py
+FRACTURE = {  # of options of laws: what these add to the parameters; see test_ductile.py
     "von_mises_fracture": {"fracture_strain": 0.01, "fracture_energy": 1e-3, "crack_band": 1e-3},
     "johnson_cook_fracture": {"D1": 0.05, "D2": 0.1, "fracture_energy": 1e-3, "crack_band": 1e-3},
     "drucker_prager_fracture": {"fracture_energy": 1e-3, "crack_band": 1e-3},

@@ -30,6 +30,10 @@ MATERIALS = {
     "herschel_bulkley": replace(scenes.MATERIALS["herschel_bulkley"], yield_stress=100.0),
     # with s > 0 its modulus has a slope in compression alone, which shows at 0.999 of the bound
     "johnson_cook": replace(scenes.MATERIALS["johnson_cook"], A=100.0, s=0.0),
+    # what breaks would end the growth beyond the bound
+    "von_mises_fracture": replace(
+        scenes.MATERIALS["von_mises_fracture"], yield_stress=100.0, fracture_energy=1e4
+    ),
     "johnson_cook_fracture": replace(
         scenes.MATERIALS["johnson_cook_fracture"], A=100.0, s=0.0, fracture_energy=1e4
     ),
@@ -110,6 +114,14 @@ def test_hardened_and_softened_snow_too(dim, Jp):
         breathe(dim, "snow", at, 1.05, history)
     # it yields, which ends the growth: measured 4.0e8
     assert breathe(dim, "snow", at, 1.05, history, allow_unstable=True) > 1e8
+
+
+@every_dim
+@each("damage", [0.5, 1.0])
+def test_what_has_damage_too(dim, damage):
+    """Automatic steps of kinked laws take 0.4 of the bound."""
+    for law in ("brittle", "von_mises_fracture", "johnson_cook_fracture", "drucker_prager_fracture"):
+        assert breathe(dim, law, [8.31] * dim, 0.4, {"damage": damage}) < 2.0
 
 
 @every_dim

@@ -145,10 +145,17 @@ NOINLINE void drucker_prager_harden(const struct drucker_prager *law, wide strai
     now->corner = M * (apex - tension);
 }
 
-/* The return map with the strength of the step. Lanes that stay elastic keep their bits, so that their neighbours do
- * not affect them. Lanes with a NaN or an inverted F keep theirs too, so that the fault stays visible. */
-INLINE mask drucker_prager_return(const struct drucker_prager *law, struct law_state *state)
+/* Lanes that stay elastic keep their bits, so that their neighbours do not affect them. Lanes with a NaN or an inverted
+ * F keep theirs too, so that the fault stays visible. */
+INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct law_state *state, wide dt,
+                                      matrix velocity_gradient)
 {
+    (void)dt, (void)velocity_gradient;
+    struct drucker_prager now;
+    if (law->table.points) {
+        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
+        law = &now;
+    }
     const wide zero = wide_set(0), one = wide_set(1), mu = law->elastic.mu, three_mu = wide_set(3) * mu, K = law->bulk;
     const struct hencky_trial t = hencky_trial_of(state->F, state->history[DRUCKER_PRAGER_FZZ]);
     const wide before = state->history[DRUCKER_PRAGER_GAP], lift = wide_log_any(before), volume = t.trace + lift;
@@ -183,18 +190,6 @@ INLINE mask drucker_prager_return(const struct drucker_prager *law, struct law_s
     const wide strain = state->history[DRUCKER_PRAGER_STRAIN];
     state->history[DRUCKER_PRAGER_STRAIN] = wide_fma(wide_set(PLASTIC_SHEAR), flowed, strain);
     return limited;
-}
-
-INLINE mask drucker_prager_return_map(const struct drucker_prager *law, struct law_state *state, wide dt,
-                                      matrix velocity_gradient)
-{
-    (void)dt, (void)velocity_gradient;
-    struct drucker_prager now;
-    if (law->table.points) {
-        drucker_prager_harden(law, state->history[DRUCKER_PRAGER_STRAIN], &now);
-        law = &now;
-    }
-    return drucker_prager_return(law, state);
 }
 
 INLINE struct law_evaluation drucker_prager_evaluate(const struct drucker_prager *law, struct law_state state,

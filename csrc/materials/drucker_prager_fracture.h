@@ -39,6 +39,8 @@ MPM_ROW(drucker_prager_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { DRUCKER_PRAGER_DAMAGE = DRUCKER_PRAGER_STRAIN + 1 }; /* index in the history */
 
+LAW_IS_CALLED(drucker_prager)
+
 struct drucker_prager_fracture {
     struct drucker_prager soil;
     wide toughness; /* G_f/l_c [J/m3] */
@@ -57,7 +59,6 @@ INLINE struct drucker_prager_fracture drucker_prager_fracture_prepare(
 INLINE mask drucker_prager_fracture_return_map(const struct drucker_prager_fracture *law, struct law_state *state,
                                                wide dt, matrix velocity_gradient)
 {
-    (void)dt, (void)velocity_gradient;
     const wide zero = wide_set(0), one = wide_set(1), kept = one - state->history[DRUCKER_PRAGER_DAMAGE];
     const wide before = state->history[DRUCKER_PRAGER_STRAIN], gap = state->history[DRUCKER_PRAGER_GAP];
     struct drucker_prager now = law->soil;
@@ -67,7 +68,9 @@ INLINE mask drucker_prager_fracture_return_map(const struct drucker_prager_fract
     now.tension *= kept;
     now.corner *= kept;
     now.strength *= kept;
-    const mask limited = drucker_prager_return(&now, state);
+    now.table.points = 0; /* that is the strength of the step */
+    mask limited;
+    LAW_RETURN_MAP(drucker_prager, &now, state, dt, &velocity_gradient, &limited);
     const wide wider = state->history[DRUCKER_PRAGER_GAP] / gap;
     const mask parts = wide_less(one, wider) & wide_less(zero, kept);
     if (mask_any(parts)) { /* the work at the whole strength */
@@ -83,6 +86,8 @@ INLINE mask drucker_prager_fracture_return_map(const struct drucker_prager_fract
 INLINE struct law_evaluation drucker_prager_fracture_evaluate(const struct drucker_prager_fracture *law,
                                                               struct law_state state, matrix velocity_gradient)
 {
-    return drucker_prager_evaluate(&law->soil, state, velocity_gradient);
+    struct law_evaluation r;
+    LAW_EVALUATE(drucker_prager, &law->soil, &state, &velocity_gradient, &r);
+    return r;
 }
 #endif

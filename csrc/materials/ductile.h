@@ -40,7 +40,7 @@ INLINE struct ductile_load ductile_load_of(const struct law_evaluation *r, wide 
 
 /* Takes the damage from the response of the whole metal; `tension` is the energy of the mean stress where that is
  * positive. Curvatures of Psi fall, but for what the stress adds: its fall raises them by no more than it. */
-INLINE void ductile_respond(struct law_evaluation *r, wide mu, wide damage, wide tension)
+NOINLINE void ductile_respond(struct law_evaluation *r, wide mu, wide damage, wide tension)
 {
     const wide zero = wide_set(0), kept = wide_set(1) - damage;
     const struct ductile_load load = ductile_load_of(r, mu);
@@ -56,19 +56,19 @@ INLINE void ductile_respond(struct law_evaluation *r, wide mu, wide damage, wide
 }
 
 /* The damage after plastic strain beyond the onset, and F of broken lanes, whose volume ratio is J. */
-INLINE wide ductile_break(const struct ductile_load *load, wide toughness, wide tension, wide damage, wide beyond,
-                          matrix *F, wide J)
+NOINLINE void ductile_break(const struct ductile_load *load, wide toughness, wide tension, wide beyond, wide J,
+                            matrix *F, wide *damage)
 {
-    const wide zero = wide_set(0), one = wide_set(1);
+    const wide zero = wide_set(0), one = wide_set(1), before = *damage;
     const wide work = load->q * beyond;
-    const wide kept = crack_band_soften(toughness, one - damage, work, load->shear + tension, 0.5);
-    const wide after = wide_select(wide_less(zero, beyond), wide_max(one - kept, damage), damage);
+    const wide kept = crack_band_soften(toughness, one - before, work, load->shear + tension, 0.5);
+    const wide after = wide_select(wide_less(zero, beyond), wide_max(one - kept, before), before);
     const mask wide_open = wide_less_equal(one, after) & wide_less(wide_set((real)2.7182818284590452), J) &
                            wide_less_equal(J, wide_set(REAL_LARGEST));
     if (__builtin_expect(mask_any(wide_open), 0)) {
         const wide shrink = wide_exp((one - wide_log_any(J)) * wide_set((real)(1.0 / DIM)));
         *F = matrix_select(wide_open, matrix_scale(shrink, *F), *F);
     }
-    return after;
+    *damage = after;
 }
 #endif

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#define MPM_LAWS_ARE_FUNCTIONS /* which laws call that add to others */
 #include "materials/law_switch.h"
 #include "materials/prepared.h"
 

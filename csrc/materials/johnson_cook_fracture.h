@@ -52,6 +52,8 @@ MPM_ROW(johnson_cook_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { JOHNSON_COOK_DAMAGE = JOHNSON_COOK_TEMPERATURE + 1, JOHNSON_COOK_FAILURE }; /* index in the history */
 
+LAW_IS_CALLED(johnson_cook)
+
 struct johnson_cook_fracture {
     struct johnson_cook metal;
     wide D[5];
@@ -102,7 +104,8 @@ NOINLINE void johnson_cook_break(const struct johnson_cook_fracture *law, struct
     const wide zero = wide_set(0), one = wide_set(1), tiny = wide_set((real)(REAL_IS_FLOAT ? 1e-30 : 1e-200));
     const matrix still = matrix_scale(zero, state->F);
     state->J = matrix_det(state->F);
-    const struct law_evaluation whole = johnson_cook_evaluate(&law->metal, *state, still);
+    struct law_evaluation whole;
+    LAW_EVALUATE(johnson_cook, &law->metal, state, &still, &whole);
     const struct ductile_load load = ductile_load_of(&whole, law->metal.mu);
     const wide J = johnson_cook_volume(state->J, state->history[JOHNSON_COOK_FZZ]);
     const wide T = state->history[JOHNSON_COOK_TEMPERATURE], used = state->history[JOHNSON_COOK_FAILURE];
@@ -114,7 +117,7 @@ NOINLINE void johnson_cook_break(const struct johnson_cook_fracture *law, struct
     const wide beyond = wide_select(flows, wide_min(wide_max((failure - one) * strain, zero), grown), zero);
     const wide tension = johnson_cook_tension(&law->metal, J, T, load.mean);
     wide *damage = &state->history[JOHNSON_COOK_DAMAGE];
-    *damage = ductile_break(&load, law->toughness, tension, *damage, beyond, &state->F, J);
+    ductile_break(&load, law->toughness, tension, beyond, J, &state->F, damage);
     state->history[JOHNSON_COOK_FAILURE] = wide_select(flows, wide_min(failure, one), used);
 }
 
@@ -125,22 +128,19 @@ INLINE mask johnson_cook_fracture_return_map(const struct johnson_cook_fracture 
     const wide before = wide_max(state->history[JOHNSON_COOK_STRAIN], zero);
     struct johnson_cook metal = law->metal;
     metal.heating *= one - state->history[JOHNSON_COOK_DAMAGE];
-    const mask limited = johnson_cook_return_map(&metal, state, dt, velocity_gradient);
+    mask limited;
+    LAW_RETURN_MAP(johnson_cook, &metal, state, dt, &velocity_gradient, &limited);
     const wide grown = state->history[JOHNSON_COOK_STRAIN] - before;
-    if (mask_any(wide_less(zero, grown) | wide_less_equal(one, state->history[JOHNSON_COOK_DAMAGE]))) {
-        struct law_state copy = *state; /* in memory, as for all calls */
-        johnson_cook_break(law, &copy, grown, dt);
-        state->F = copy.F;
-        state->history[JOHNSON_COOK_DAMAGE] = copy.history[JOHNSON_COOK_DAMAGE];
-        state->history[JOHNSON_COOK_FAILURE] = copy.history[JOHNSON_COOK_FAILURE];
-    }
+    if (mask_any(wide_less(zero, grown) | wide_less_equal(one, state->history[JOHNSON_COOK_DAMAGE])))
+        johnson_cook_break(law, state, grown, dt);
     return limited;
 }
 
 INLINE struct law_evaluation johnson_cook_fracture_evaluate(const struct johnson_cook_fracture *law,
                                                             struct law_state state, matrix velocity_gradient)
 {
-    struct law_evaluation r = johnson_cook_evaluate(&law->metal, state, velocity_gradient);
+    struct law_evaluation r;
+    LAW_EVALUATE(johnson_cook, &law->metal, &state, &velocity_gradient, &r);
     const wide damage = state.history[JOHNSON_COOK_DAMAGE];
     if (mask_any(wide_less(wide_set(0), damage))) {
         const struct ductile_load load = ductile_load_of(&r, law->metal.mu);

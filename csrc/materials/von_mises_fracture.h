@@ -34,6 +34,8 @@ MPM_ROW(von_mises_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { VON_MISES_DAMAGE = VON_MISES_BACKSTRESS + DIM * (DIM + 1) / 2 }; /* index in the history */
 
+LAW_IS_CALLED(von_mises)
+
 struct von_mises_fracture {
     struct von_mises metal;
     wide bulk;      /* K [Pa] */
@@ -61,13 +63,14 @@ INLINE wide von_mises_tension(const struct von_mises_fracture *law, wide mean)
 NOINLINE void von_mises_break(const struct von_mises_fracture *law, struct law_state *state, wide beyond)
 {
     const matrix still = matrix_scale(wide_set(0), state->F);
-    const struct law_evaluation whole = von_mises_evaluate(&law->metal, *state, still);
+    struct law_evaluation whole;
+    LAW_EVALUATE(von_mises, &law->metal, state, &still, &whole);
     const struct ductile_load load = ductile_load_of(&whole, law->metal.elastic.mu);
     wide J = matrix_det(state->F);
     if (DIM == 2)
         J *= state->history[VON_MISES_JP];
     wide *damage = &state->history[VON_MISES_DAMAGE];
-    *damage = ductile_break(&load, law->toughness, von_mises_tension(law, load.mean), *damage, beyond, &state->F, J);
+    ductile_break(&load, law->toughness, von_mises_tension(law, load.mean), beyond, J, &state->F, damage);
 }
 
 INLINE mask von_mises_fracture_return_map(const struct von_mises_fracture *law, struct law_state *state, wide dt,
@@ -75,21 +78,19 @@ INLINE mask von_mises_fracture_return_map(const struct von_mises_fracture *law, 
 {
     const wide zero = wide_set(0), one = wide_set(1);
     const wide before = wide_max(state->history[VON_MISES_STRAIN], law->onset);
-    const mask limited = von_mises_return_map(&law->metal, state, dt, velocity_gradient);
+    mask limited;
+    LAW_RETURN_MAP(von_mises, &law->metal, state, dt, &velocity_gradient, &limited);
     const wide beyond = state->history[VON_MISES_STRAIN] - before, damage = state->history[VON_MISES_DAMAGE];
-    if (mask_any(wide_less(zero, beyond) | wide_less_equal(one, damage))) {
-        struct law_state copy = *state; /* in memory, as for all calls */
-        von_mises_break(law, &copy, beyond);
-        state->F = copy.F;
-        state->history[VON_MISES_DAMAGE] = copy.history[VON_MISES_DAMAGE];
-    }
+    if (mask_any(wide_less(zero, beyond) | wide_less_equal(one, damage)))
+        von_mises_break(law, state, beyond);
     return limited;
 }
 
 INLINE struct law_evaluation von_mises_fracture_evaluate(const struct von_mises_fracture *law, struct law_state state,
                                                          matrix velocity_gradient)
 {
-    struct law_evaluation r = von_mises_evaluate(&law->metal, state, velocity_gradient);
+    struct law_evaluation r;
+    LAW_EVALUATE(von_mises, &law->metal, &state, &velocity_gradient, &r);
     const wide damage = state.history[VON_MISES_DAMAGE];
     if (mask_any(wide_less(wide_set(0), damage))) {
         const struct ductile_load load = ductile_load_of(&r, law->metal.elastic.mu);

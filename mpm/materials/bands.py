@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,11 @@ class _Banded(_Flowing):
 
     fracture_energy: float
     crack_band: float | None
+
+    @property
+    def _fractures(self) -> bool:
+        """Do the options let it crack?"""
+        return True
 
     def _check_band(self) -> None:
         """Of checked parameters: the band is not too wide for the fracture energy, and there is one."""
@@ -111,6 +116,11 @@ class _Banded(_Flowing):
         return _Flowing.return_map(self._resolved(None), F, history, dt=dt)
 
 
+def fractures(material: Material) -> bool:
+    """Do cracks of the material take a fracture energy, or break it at once?"""
+    return isinstance(material, _Banded) and material._fractures
+
+
 def given(value: Any) -> bool:
     """Whether an option whose default is 0 has another value, right or wrong."""
     return isinstance(value, bool) or not isinstance(value, (int, float)) or value != 0
@@ -123,5 +133,4 @@ class _ByOption:
         self.name = name
 
     def __get__(self, material: Material | None, owner: type[Material]) -> str:
-        fractures = material is not None and cast(Any, material)._fractures
-        return f"{self.name}_fracture" if fractures else self.name
+        return f"{self.name}_fracture" if material is not None and fractures(material) else self.name

@@ -13,6 +13,7 @@ from mpm import _core
 from mpm.base import _check
 from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
+from mpm.materials import bands
 from mpm.materials.laws import Material
 from mpm.materials.pore import SURFACES
 from mpm.mpm import citations, devices, faces
@@ -483,11 +484,11 @@ def warn_of_f_bar(scene: Scene, chosen: Numerics) -> None:
             "f_bar = True: F-bar creates volume where a Fluid splashes; it is for solids that hardly change their "
             "volume. Leave it out: density_correction keeps the volume of fluids"
         )
-    if chosen.f_bar and any(material.law == "brittle" for material in scene._filling):
+    if chosen.f_bar and (cracking := next(filter(bands.fractures, scene._filling), None)):
         words.append(
-            "f_bar = True: F-bar gives whole particles of Brittle the volume change of a crack beside them, so that "
-            "cracks dissipate a third more than fracture_energy, without work of the forces; it is for solids that "
-            "hardly change their volume. Leave it out"
+            f"f_bar = True: F-bar gives whole particles of {type(cracking).__name__} the volume change of a crack "
+            "beside them, so that cracks dissipate a third more than fracture_energy, without work of the forces; it "
+            "is for solids that hardly change their volume. Leave it out"
         )
     for word in words:
         warnings.warn(word, UserWarning, stacklevel=_check.levels_to_caller())

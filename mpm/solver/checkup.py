@@ -423,7 +423,7 @@ class GridLooks(Looks):
                     "" if chosen.integrator == "explicit" else ", which needs explicit steps"
                 )
                 yield Finding("locking", False, f"{words}: {mend}")
-            elif material._kind == "von_mises" and chosen.integrator == "explicit":
+            elif material.law == "von_mises" and chosen.integrator == "explicit":
                 words = f"{type(material).__name__} flows without a change of volume, as undrained clay does"
                 # measured by benchmarks/engineering.py soil
                 loads = "with 8 cells a footing bears 6 % too much and a vertical cut 14 %, with f_bar=True 2 % and 5 %"

@@ -81,8 +81,8 @@ def fragments(sim: Simulation, *, damage: float = 0.9, least: int = 4) -> Fragme
     Particles of a body are connected if they are within 1.75 times their mean spacing (the root of their volume)
     and neither is broken. A broken particle belongs to the piece of the nearest whole particle of its body within two
     cells, otherwise to the dust. Rigid bodies are left out. Bodies of any material come apart where particles are
-    that far from each other; the damage is that of `mpm.materials.Brittle`, or of a law of your own with a field
-    ``damage``.
+    that far from each other; the damage is that of `mpm.materials.Brittle`, of metal or soil that fractures, or of a
+    law of your own with a field ``damage``.
 
     Parameters
     ----------
