@@ -39,8 +39,6 @@ MPM_ROW(drucker_prager_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { DRUCKER_PRAGER_DAMAGE = DRUCKER_PRAGER_STRAIN + 1 }; /* index in the history */
 
-LAW_IS_CALLED(drucker_prager)
-
 struct drucker_prager_fracture {
     struct drucker_prager soil;
     wide toughness; /* G_f/l_c [J/m3] */
@@ -70,7 +68,7 @@ INLINE mask drucker_prager_fracture_return_map(const struct drucker_prager_fract
     now.strength *= kept;
     now.table.points = 0; /* that is the strength of the step */
     mask limited;
-    LAW_RETURN_MAP(drucker_prager, &now, state, dt, &velocity_gradient, &limited);
+    LAW_RETURN_MAP(MPM_DRUCKER_PRAGER, drucker_prager, &now, state, dt, &velocity_gradient, &limited);
     const wide wider = state->history[DRUCKER_PRAGER_GAP] / gap;
     const mask parts = wide_less(one, wider) & wide_less(zero, kept);
     if (mask_any(parts)) { /* the work at the whole strength */
@@ -87,7 +85,7 @@ INLINE struct law_evaluation drucker_prager_fracture_evaluate(const struct druck
                                                               struct law_state state, matrix velocity_gradient)
 {
     struct law_evaluation r;
-    LAW_EVALUATE(drucker_prager, &law->soil, &state, &velocity_gradient, &r);
+    LAW_EVALUATE(MPM_DRUCKER_PRAGER, drucker_prager, &law->soil, &state, &velocity_gradient, &r);
     return r;
 }
 #endif

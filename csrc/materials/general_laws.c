@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MPM_LAWS_ARE_FUNCTIONS /* which laws call that add to others */
 #include "materials/law_switch.h"
 #include "materials/prepared.h"
 
@@ -69,9 +68,8 @@ static const wide *varying_columns(const mpm_material *material, const struct la
 }
 
 /* The values that vary of a lane's particle; padding, whose values are NaN, has those of lane 0. */
-static void read_values(const mpm_material *material, const struct law_state *state, int lane, double *values)
+static void read_values(const mpm_material *material, const wide *varying, int lane, double *values)
 {
-    const wide *varying = varying_columns(material, state);
     for (int k = 0; k < material->varying; k++) {
         const double own = (double)wide_lane(varying[k], lane);
         values[k] = own == own ? own : (double)wide_lane(varying[k], 0);
@@ -81,8 +79,9 @@ static void read_values(const mpm_material *material, const struct law_state *st
 /* Does the code of the law take the same branches for both? */
 static bool agree(const mpm_material *material, const double *a, const double *b)
 {
+    const mpm_law *row = mpm_laws_get(material->law);
     for (int k = 0; k < material->varying; k++) {
-        const mpm_branches branches = law_row(material->law)->parameter[material->parameter[k]].branches;
+        const mpm_branches branches = row->parameter[material->parameter[k]].branches;
         const double special = branches == MPM_BRANCHES_AT_1;
         if (branches == MPM_BRANCHES ? a[k] != b[k] : branches && (a[k] == special) != (b[k] == special))
             return false;
@@ -101,17 +100,18 @@ static unsigned prepare_lanes(const mpm_material *material, const struct law_sta
                               union law_parameters *parameters)
 {
     const size_t size = MPM_KERNEL(general_laws_size)(material->law);
+    const wide *varying = varying_columns(material, state);
     mpm_material one = *material;
     double leading[MPM_LAW_HISTORY], last[MPM_LAW_HISTORY], own[MPM_LAW_HISTORY];
     unsigned lanes = 0;
     int ready = first; /* the lane with the values `last` */
-    read_values(material, state, first, leading);
+    read_values(material, varying, first, leading);
     memcpy(last, leading, (size_t)material->varying * sizeof *last);
     for (int k = 0; k < material->varying; k++)
         one.values[material->parameter[k]] = leading[k];
     prepare_law(one.law, parameters, &one);
     for (int q = 0; q < WIDTH; q++) {
-        read_values(material, state, q, own);
+        read_values(material, varying, q, own);
         if (!agree(material, leading, own))
             continue;
         lanes |= 1u << q;

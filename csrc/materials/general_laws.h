@@ -15,3 +15,20 @@ void MPM_KERNEL(general_laws_return_map)(int law, const union law_parameters *pa
                                          wide dt, const matrix *C, mask *limited);
 void MPM_KERNEL(general_laws_tangent)(int law, const union law_parameters *parameters, const wide *stretch,
                                       const struct law_state *state, wide dt, struct law_tangent *tangent);
+
+/* How a law calls another one that it adds to (`.variant_of`), by a pointer to the prepared parameters of that one:
+ * writes *evaluation or *limited. Kernels call the one function that there is of it; a GPU, whose image has no other
+ * laws, inlines it. */
+#ifdef MPM_ISA_CUDA
+#define LAW_EVALUATE(enumerator, name, law, state, C, evaluation) \
+    (*(evaluation) = name##_evaluate(law, *(state), *(C)))
+#define LAW_RETURN_MAP(enumerator, name, law, state, dt, C, limited) \
+    (*(limited) = name##_return_map(law, state, dt, *(C)))
+#else
+#define LAW_EVALUATE(enumerator, name, law, state, C, evaluation) \
+    MPM_KERNEL(general_laws_evaluate)(enumerator, (const union law_parameters *)(const void *)(law), state, C, \
+                                      evaluation)
+#define LAW_RETURN_MAP(enumerator, name, law, state, dt, C, limited) \
+    MPM_KERNEL(general_laws_return_map)(enumerator, (const union law_parameters *)(const void *)(law), state, dt, C, \
+                                        limited)
+#endif

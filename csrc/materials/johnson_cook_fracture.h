@@ -52,8 +52,6 @@ MPM_ROW(johnson_cook_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { JOHNSON_COOK_DAMAGE = JOHNSON_COOK_TEMPERATURE + 1, JOHNSON_COOK_FAILURE }; /* index in the history */
 
-LAW_IS_CALLED(johnson_cook)
-
 struct johnson_cook_fracture {
     struct johnson_cook metal;
     wide D[5];
@@ -105,7 +103,7 @@ NOINLINE void johnson_cook_break(const struct johnson_cook_fracture *law, struct
     const matrix still = matrix_scale(zero, state->F);
     state->J = matrix_det(state->F);
     struct law_evaluation whole;
-    LAW_EVALUATE(johnson_cook, &law->metal, state, &still, &whole);
+    LAW_EVALUATE(MPM_JOHNSON_COOK, johnson_cook, &law->metal, state, &still, &whole);
     const struct ductile_load load = ductile_load_of(&whole, law->metal.mu);
     const wide J = johnson_cook_volume(state->J, state->history[JOHNSON_COOK_FZZ]);
     const wide T = state->history[JOHNSON_COOK_TEMPERATURE], used = state->history[JOHNSON_COOK_FAILURE];
@@ -129,7 +127,7 @@ INLINE mask johnson_cook_fracture_return_map(const struct johnson_cook_fracture 
     struct johnson_cook metal = law->metal;
     metal.heating *= one - state->history[JOHNSON_COOK_DAMAGE];
     mask limited;
-    LAW_RETURN_MAP(johnson_cook, &metal, state, dt, &velocity_gradient, &limited);
+    LAW_RETURN_MAP(MPM_JOHNSON_COOK, johnson_cook, &metal, state, dt, &velocity_gradient, &limited);
     const wide grown = state->history[JOHNSON_COOK_STRAIN] - before;
     if (mask_any(wide_less(zero, grown) | wide_less_equal(one, state->history[JOHNSON_COOK_DAMAGE])))
         johnson_cook_break(law, state, grown, dt);
@@ -140,7 +138,7 @@ INLINE struct law_evaluation johnson_cook_fracture_evaluate(const struct johnson
                                                             struct law_state state, matrix velocity_gradient)
 {
     struct law_evaluation r;
-    LAW_EVALUATE(johnson_cook, &law->metal, &state, &velocity_gradient, &r);
+    LAW_EVALUATE(MPM_JOHNSON_COOK, johnson_cook, &law->metal, &state, &velocity_gradient, &r);
     const wide damage = state.history[JOHNSON_COOK_DAMAGE];
     if (mask_any(wide_less(wide_set(0), damage))) {
         const struct ductile_load load = ductile_load_of(&r, law->metal.mu);

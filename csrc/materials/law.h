@@ -181,26 +181,6 @@ INLINE wide law_isolated_modulus(wide diagonal, wide off)
     return wide_max(wide_max(diagonal + wide_set(DIM - 1) * off, diagonal - off), diagonal);
 }
 
-/** How a law calls another one that it adds to, by a pointer to the prepared parameters of that one: LAW_EVALUATE writes
- *  *evaluation, LAW_RETURN_MAP *limited. general_laws.c has a function of every law anyway, and calls that, so that no
- *  law is compiled twice. A law that is called is declared by LAW_IS_CALLED. */
-#ifdef MPM_LAWS_ARE_FUNCTIONS
-union law_parameters;
-#define LAW_IS_CALLED(name) \
-    static void name##_call_evaluate(const union law_parameters *law, const struct law_state *state, const matrix *C, \
-                                     struct law_evaluation *evaluation); \
-    static void name##_call_return_map(const union law_parameters *law, struct law_state *state, wide dt, \
-                                       const matrix *C, mask *limited);
-#define LAW_EVALUATE(name, law, state, C, evaluation) \
-    name##_call_evaluate((const union law_parameters *)(const void *)(law), state, C, evaluation)
-#define LAW_RETURN_MAP(name, law, state, dt, C, limited) \
-    name##_call_return_map((const union law_parameters *)(const void *)(law), state, dt, C, limited)
-#else
-#define LAW_IS_CALLED(name)
-#define LAW_EVALUATE(name, law, state, C, evaluation) (*(evaluation) = name##_evaluate(law, *(state), *(C)))
-#define LAW_RETURN_MAP(name, law, state, dt, C, limited) (*(limited) = name##_return_map(law, state, dt, *(C)))
-#endif
-
 /** The equivalent plastic strain over |dev e| of the strain that flows: sqrt(2/3). */
 #define PLASTIC_SHEAR ((real)0.81649658092772603)
 

@@ -34,8 +34,6 @@ MPM_ROW(von_mises_fracture,
 #ifdef MPM_DIM /* for kernels */
 enum { VON_MISES_DAMAGE = VON_MISES_BACKSTRESS + DIM * (DIM + 1) / 2 }; /* index in the history */
 
-LAW_IS_CALLED(von_mises)
-
 struct von_mises_fracture {
     struct von_mises metal;
     wide bulk;      /* K [Pa] */
@@ -64,7 +62,7 @@ NOINLINE void von_mises_break(const struct von_mises_fracture *law, struct law_s
 {
     const matrix still = matrix_scale(wide_set(0), state->F);
     struct law_evaluation whole;
-    LAW_EVALUATE(von_mises, &law->metal, state, &still, &whole);
+    LAW_EVALUATE(MPM_VON_MISES, von_mises, &law->metal, state, &still, &whole);
     const struct ductile_load load = ductile_load_of(&whole, law->metal.elastic.mu);
     wide J = matrix_det(state->F);
     if (DIM == 2)
@@ -79,7 +77,7 @@ INLINE mask von_mises_fracture_return_map(const struct von_mises_fracture *law, 
     const wide zero = wide_set(0), one = wide_set(1);
     const wide before = wide_max(state->history[VON_MISES_STRAIN], law->onset);
     mask limited;
-    LAW_RETURN_MAP(von_mises, &law->metal, state, dt, &velocity_gradient, &limited);
+    LAW_RETURN_MAP(MPM_VON_MISES, von_mises, &law->metal, state, dt, &velocity_gradient, &limited);
     const wide beyond = state->history[VON_MISES_STRAIN] - before, damage = state->history[VON_MISES_DAMAGE];
     if (mask_any(wide_less(zero, beyond) | wide_less_equal(one, damage)))
         von_mises_break(law, state, beyond);
@@ -90,7 +88,7 @@ INLINE struct law_evaluation von_mises_fracture_evaluate(const struct von_mises_
                                                          matrix velocity_gradient)
 {
     struct law_evaluation r;
-    LAW_EVALUATE(von_mises, &law->metal, &state, &velocity_gradient, &r);
+    LAW_EVALUATE(MPM_VON_MISES, von_mises, &law->metal, &state, &velocity_gradient, &r);
     const wide damage = state.history[VON_MISES_DAMAGE];
     if (mask_any(wide_less(wide_set(0), damage))) {
         const struct ductile_load load = ductile_load_of(&r, law->metal.elastic.mu);
