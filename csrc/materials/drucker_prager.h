@@ -95,7 +95,7 @@ INLINE void drucker_prager_cone(double cone, double friction, double dilation, d
     }
 }
 
-INLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_parameters *p)
+NOINLINE struct drucker_prager drucker_prager_prepare(const struct drucker_prager_parameters *p)
 {
     double sine, cosine, dilation, unused, M, D;
     angle_sine_cosine(p->friction_angle_deg * (3.14159265358979323846 / 180), &sine, &cosine);

@@ -91,7 +91,7 @@ struct johnson_cook {
     bool is_viscous;                      /* C > 0 */
 };
 
-INLINE struct johnson_cook johnson_cook_prepare(const struct johnson_cook_parameters *p)
+NOINLINE struct johnson_cook johnson_cook_prepare(const struct johnson_cook_parameters *p)
 {
     const double s = p->s, capacity = p->heat_capacity;
     const struct johnson_cook law = {

@@ -76,7 +76,7 @@ struct von_mises {
     bool moves, is_viscous; /* K > 0, eta > 0 */
 };
 
-INLINE struct von_mises von_mises_prepare(const struct von_mises_parameters *p)
+NOINLINE struct von_mises von_mises_prepare(const struct von_mises_parameters *p)
 {
     const double mu = p->E / (2 * (1 + p->nu));
     const struct hardening_parameters hardening = HARDENING_OF(p);
