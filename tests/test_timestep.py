@@ -118,9 +118,9 @@ def test_hardened_and_softened_snow_too(dim, Jp):
 
 @every_dim
 @each("damage", [0.5, 1.0])
-def test_what_has_damage_too(dim, damage):
-    """Automatic steps of kinked laws take 0.4 of the bound."""
-    for law in ("brittle", "von_mises_fracture", "johnson_cook_fracture", "drucker_prager_fracture"):
+def test_what_has_damage_gains_no_energy_in_steps_of_kinked_laws(dim, damage):
+    for law in ("von_mises_fracture", "johnson_cook_fracture", "drucker_prager_fracture"):
+        # measured 1.16 to 1.74; 1.67 without damage
         assert breathe(dim, law, [8.31] * dim, 0.4, {"damage": damage}) < 2.0
 
 

@@ -137,7 +137,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         volume change that is averaged around the centres of cells, Σ n V⁰ K (det − 1)/Σ n V⁰ K with linear B-splines n
         (the linear kernel: around nodes) and the law's modulus K of volume changes. Choose it for solids that hardly
         change their volume: ν >= 0.45, such as rubber and undrained clay, and for smooth pressures behind shocks.
-        Splashing fluids gain volume with it, and cracks dissipate too much, so it warns beside a `Fluid` and what cracks.
+        Splashing fluids gain volume with it, and cracks dissipate too much, so it warns beside these.
         Without it such solids are too stiff: a punch into metal with ν = 0.49 needs 1.28 of the plastic limit load with
         4 cells over half its width, and 0.95 with F-bar. Metal and soil with ν up to 0.4 do not need it: with few cells
         F-bar makes their limit loads too small (at ν = 0.3 with 4 cells 0.89; 1.00 without it;
