@@ -1,10 +1,10 @@
 """Prints the energies and strengths of bodies of `mpm.materials.Brittle`: bars, plates, discs, beams; and the cost.
 
-    python benchmarks/fracture.py [bar|schemes|laws|notch|disc|beam|faces|cost ...]
+    python benchmarks/fracture.py [bar|schemes|notch|disc|beam|faces|cost ...]
 
-``laws`` are bars of metal. `docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single
-precision, ``--dim 3`` bars and a block that slides on a crack in three dimensions, where plates, discs and beams are
-left out. All takes about four minutes; ``--quick`` leaves the finer grids out.
+`docs/design/027-fracture.md` has the reasons. ``--dtype float32`` shows single precision, ``--dim 3`` a bar and a block
+that slides on a crack in three dimensions, where plates, discs and beams are left out. All takes about three minutes;
+``--quick`` leaves the finer grids out.
 """
 
 import argparse
@@ -55,8 +55,8 @@ def bar(
     dx: float, args: argparse.Namespace, *, across: int = 2, shift: float = 0.0, angle: float = 0.0, nu: float = 0.0,
     rate: float = 0.04, faces: bool = False, make: Any = None, **options: Any,
 ) -> Parted:  # fmt: skip
-    """A bar of 1 m, 0.1 m wide and 2 % weaker in the middle, that two grips pull apart; of `Brittle`, or of what `make`
-    makes of the strengths and fracture energies of the particles."""
+    """A bar of 1 m, 0.1 m wide and 2 % weaker in the middle, that two grips pull apart: of `Brittle`, or of what `make`
+    returns for the strengths and fracture energies of the particles."""
     length, width, strength, energy = 1.0, 0.1, 1e3, 0.6
     dim = args.dim
     spacing = dx / across
@@ -138,36 +138,6 @@ def schemes(args: argparse.Namespace) -> Iterator[Row]:
         ("XPIC", {"transfer": "xpic"}),
     ):
         yield from report(f"h 1/20, {name}", bar(1 / 20, args, shift=0.2, **options))
-
-
-def laws(args: argparse.Namespace) -> Iterator[Row]:
-    """Bars of metal, whose strength is that of the bars before."""
-    plane = 2 / math.sqrt(3) if args.dim == 2 else 1.0  # yield stress in plane strain
-
-    def von_mises(strength: Array, toughness: Array) -> mpm.materials.Material:
-        return mpm.materials.VonMises(
-            E=E, nu=0.3, density=DENSITY, yield_stress=strength / plane, fracture_energy=toughness
-        )
-
-    def johnson_cook(strength: Array, toughness: Array) -> mpm.materials.Material:
-        return mpm.materials.JohnsonCook(
-            A=strength / plane,
-            B=0,
-            n=1,
-            shear_modulus=E / 2.6,
-            sound_speed=math.sqrt(E / 1.2 / DENSITY),
-            density=DENSITY,
-            specific_heat=400,
-            melting_temperature=1300,
-            taylor_quinney=0,
-            D1=1e-6,  # so that flow before the onset takes nothing
-            fracture_energy=toughness,
-        )
-
-    for make in (von_mises, johnson_cook):
-        name = make.__name__.replace("_", " ")
-        for dx in (1 / 20,) if args.quick or args.dim == 3 else (1 / 20, 1 / 40):
-            yield from report(f"{name}, h 1/{round(1 / dx)}", bar(dx, args, make=make))
 
 
 def mean_force(impulse: Array, time: Array, until: float, windows: int) -> Array:
@@ -450,15 +420,7 @@ def report(name: str, found: Parted) -> Iterator[Row]:
 
 
 CASES = {
-    **{
-        "bar": bars,
-        "schemes": schemes,
-        "laws": laws,
-        "notch": notches,
-        "disc": discs,
-        "beam": beams,
-        "faces": faces,
-    },
+    **{"bar": bars, "schemes": schemes, "notch": notches, "disc": discs, "beam": beams, "faces": faces},
     "cost": cost,
 }
 

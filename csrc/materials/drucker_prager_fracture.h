@@ -73,7 +73,8 @@ INLINE mask drucker_prager_fracture_return_map(const struct drucker_prager_fract
     const mask parts = wide_less(one, wider) & wide_less(zero, kept);
     if (mask_any(parts)) { /* the work at the whole strength */
         const wide sheared = state->history[DRUCKER_PRAGER_STRAIN] - before;
-        const wide work = wide_fma(tension, wide_log_any(wider), corner * sheared);
+        const wide opened = wide_fma(now.dilation, sheared, wide_log_any(wider)); /* volume */
+        const wide work = wide_fma(tension, opened, corner * sheared);
         const wide left = crack_band_soften(law->toughness, kept, wide_select(parts, work, zero), zero, 0);
         const wide damage = state->history[DRUCKER_PRAGER_DAMAGE];
         state->history[DRUCKER_PRAGER_DAMAGE] = wide_select(parts, wide_max(one - left, damage), damage);
