@@ -30,12 +30,11 @@ VALUES = {
     "g_1": 0.5,
     "g_2": 0.2,
     "k_1": 2e4,
-    "tensile_strength": 2e3,
-    "fracture_energy": 50.0,
     "density": 1000.0,
 }  # of all laws that have such a parameter
-OWN = {  # of one law; another has a mu_1, too
+OWN = {  # of one law: another has a mu_1, too, or cracks if it has a fracture energy
     "ogden": {"mu_1": 3e4, "alpha_1": 2.5},
+    "brittle": {"tensile_strength": 2e3, "fracture_energy": 50.0},
     "johnson_cook": {
         "A": 3e3,
         "B": 5e3,
