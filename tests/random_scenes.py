@@ -392,7 +392,8 @@ def motion_image(motion: tuple[Any, ...] | None, image: Image) -> tuple[Any, ...
 
 def unit_of(law: str, name: str) -> str:
     """The unit of a field of a material."""
-    found = {row["name"]: row["unit"] for row in REGISTRY[law]["parameters"]}
+    variants = [row for row in REGISTRY.values() if row["variant_of"] == law]  # have what options add
+    found = {p["name"]: p["unit"] for row in (*variants, REGISTRY[law]) for p in row["parameters"]}
     return str(found.get(name) or UNITS[name])
 
 

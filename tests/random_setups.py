@@ -119,7 +119,8 @@ class Maker:
         if self.method == "sph":
             fluid = self.random.choice((scenes.MATERIALS["fluid"], *VARIANTS["fluid"]))
             return (self.grains("fluid", fluid),)
-        names = {"mpm": scenes.LAWS, "fem": tuple(fem_scenes.LAWS)}.get(self.method) or self.implicit_laws()
+        laws = tuple(law for law in scenes.LAWS if not REGISTRY[law]["variant_of"])
+        names = {"mpm": laws, "fem": tuple(fem_scenes.LAWS)}.get(self.method) or self.implicit_laws()
         return tuple(self.body(self.random.choice(names)) for _ in range(self.random.choice((1, 1, 2, 3))))
 
     def implicit_laws(self) -> tuple[str, ...]:

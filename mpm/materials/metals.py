@@ -264,9 +264,8 @@ class JohnsonCook(_Banded):
         Material.__post_init__(self)
         if self._fractures and not (given(self.D1) or given(self.D2)):
             used = [name for name in (*_TO_FAILURE, "fracture_energy") if given(getattr(self, name))]
-            raise ValueError(
-                f"D1, D2 = 0, 0: {', '.join(used)} needs a strain to failure; give D1, D2 or both"
-            )
+            values = ", ".join(_check.shown(getattr(self, name)) for name in used)
+            raise ValueError(f"{', '.join(used)} = {values}: needs a strain to failure; give D1, D2 or both")
         for name, unit in (("sound_speed", "m/s"), ("specific_heat", "J/(kg K)")):
             value = _check.number(name, getattr(self, name), low=0, low_open=True, unit=unit)
             object.__setattr__(self, name, value)
