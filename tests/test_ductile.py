@@ -134,7 +134,7 @@ def test_copper_breaks_at_once_without_a_fracture_energy_and_later_with_one() ->
     later = mpm.point.uniaxial_stress(replace(COPPER, fracture_energy=4.0, crack_band=0.05), **kwargs)
     more = np.trapezoid(later.axial_stress - at_once.axial_stress, np.log(later.F[:, 0, 0]))
     energy = 1e3**2 / (2 * 3 * 8e4 / (1 + 8e4 / (3 * 160000.0)))  # of the elastic strain, which both release
-    assert more == pytest.approx(4.0 / 0.05 - energy, rel=2e-2)
+    assert more == pytest.approx(4.0 / 0.05 - energy, rel=2e-2)  # measured 1.1e-2 more: the steps
 
 
 def test_broken_copper_does_not_heat() -> None:
@@ -164,7 +164,7 @@ def test_clay_that_parts_dissipates_its_fracture_energy(d: int) -> None:
     np.testing.assert_allclose(found.tau, 0, atol=1e-6)
     assert work == pytest.approx(
         0.5 / 0.05, rel=1e-2 if d == 3 else 0.03
-    )  # measured 2.2e-2 in 2-D: the steps
+    )  # measured 4.4e-3, 2.2e-2 in 2-D: the steps
 
 
 def test_cracked_clay_slides_by_friction_alone() -> None:
