@@ -364,12 +364,13 @@ def test_recording_costs_little(tmp_path):
     """60 frames/s of 125,000 particles with x and v; processor time of one thread, so that others do not disturb.
 
     Two runs go ahead in turns by a frame each. What counts is the least time that each frame took in any turn: other
-    work on the machine makes whole runs slower by more than what is looked for."""
+    work on the machine makes whole runs slower by more than what is looked for. Where it does so in four turns, more
+    of them come nearer to the least times, of a dear recording, too: they cannot hide what it costs."""
     scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
     scene.add(shapes.Box((0.25,) * 3, (0.75,) * 3), materials.FixedCorotated(E=1e5, nu=0.3, density=1000))
-    turns, frames = 4, 13
-    spent = np.empty((2, turns, frames))
-    for turn in range(turns):
+    frames, cost, turn = 13, np.inf, 0
+    spent = np.full((2, 16, frames), np.inf)
+    while turn < 4 or (turn < 16 and cost >= 0.10):
         plain, recorded = (mpm.Simulation(scene, dx=1 / 50, threads=1) for _ in range(2))
         assert len(recorded.particles) == 125_000
         with recorded.record(tmp_path / "a.vtkhdf", fps=60, fields=("v",)) as recording:
@@ -380,8 +381,10 @@ def test_recording_costs_little(tmp_path):
                     spent[k, turn, frame] = time.process_time() - before
         assert recording.frames in (frames, frames + 1)  # as the last time is rounded
         recording.path.unlink()
-    without, with_ = spent.min(axis=1).sum(axis=1)
-    assert with_ / without - 1 < 0.10  # measured: 0.03 to 0.07, busy or not
+        turn += 1
+        without, with_ = spent.min(axis=1).sum(axis=1)
+        cost = with_ / without - 1
+    assert cost < 0.10  # measured: 0.03 to 0.07, and 0.11 after four turns beside work that fills the other core
 
 
 def test_a_run_under_a_body_force_is_recorded(tmp_path):
