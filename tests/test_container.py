@@ -321,8 +321,8 @@ def many() -> bytes:
     """Everything that the core keeps: several laws, a lattice, a keyframed motion, periodic walls."""
     scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -1), walls={"x": "periodic"})
     for number, law in enumerate(scenes.LAWS):
-        low = np.array([0.05, 0.4]) + np.array([0.155, 0.12]) * [number % 6, number // 6]
-        scene.add(mpm.shapes.Box(low, np.add(low, (0.13, 0.1))), scenes.MATERIALS[law], velocity=(1, 0))
+        low = np.array([2, 12]) / 32 + np.array([5, 4]) / 32 * [number % 6, number // 6]
+        scene.add(mpm.shapes.Box(low, low + np.array([4, 3]) / 32), scenes.MATERIALS[law], velocity=(1, 0))
     x = np.linspace(0, 1, 9)
     grid = mpm.shapes.DistanceGrid((0, 0), 1 / 8, x[None, :] - 0.3 + 0 * x[:, None])
     scene.add_collider(grid, motion=mpm.motion.Keyframes([0, 1], [(0, 0), (0, 0.1)]))
