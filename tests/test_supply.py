@@ -1,9 +1,11 @@
 """What is downloaded has versions and hashes in requirements/, and a wheel that is installed says what it holds."""
 
 import hashlib
+import importlib
 import importlib.metadata
 import json
 import os
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
@@ -77,14 +79,19 @@ def test_the_lists_agree_with_what_the_project_asks_for():
     assert not {package: some for package, some in versions.items() if len(some) > 1}
 
 
-@pytest.mark.skipif(
-    "MPM_TESTED" not in os.environ, reason="an editable installation has no extension beside it"
-)
-def test_an_installed_wheel_has_its_bill_of_materials():
-    installed = importlib.metadata.distribution("mpm")
-    text = installed.read_text("sboms/mpm.cdx.json")
-    if Path(str(installed.locate_file("mpm/__init__.py"))).resolve() != Path(mpm.__file__).resolve():
+@pytest.fixture
+def installed() -> importlib.metadata.Distribution:
+    """The wheel that is installed and tested."""
+    if "MPM_TESTED" not in os.environ:
+        pytest.skip("an editable installation has no extension beside it")
+    found = importlib.metadata.distribution("mpm")
+    if Path(str(found.locate_file("mpm/__init__.py"))).resolve() != Path(mpm.__file__).resolve():
         pytest.skip("mpm was built, not installed")
+    return found
+
+
+def test_an_installed_wheel_has_its_bill_of_materials(installed):
+    text = installed.read_text("sboms/mpm.cdx.json")
     assert text, "no .dist-info/sboms/mpm.cdx.json"
     bill = json.loads(text)
     extension = next(part for part in bill["components"] if part["type"] == "file")
@@ -93,3 +100,30 @@ def test_an_installed_wheel_has_its_bill_of_materials():
     ).hexdigest()
     assert bill["metadata"]["component"]["version"] == mpm.__version__
     assert extension["hashes"][0]["content"] == digest
+
+
+def below(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".so", ".pyc"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_an_installed_wheel_has_every_file_of_the_package(installed):
+    """With its bytes; and the text of the GPU's kernels with all that they include by name."""
+    package, prefix = below(Path(mpm.__file__).parent), "include/csrc/"
+    copied = {name.removeprefix(prefix): text for name, text in package.items() if name.startswith(prefix)}
+    own = {name: text for name, text in package.items() if not name.startswith(prefix)}
+    assert own == below(ROOT / "mpm")
+    assert copied == {name: (ROOT / "csrc" / name).read_bytes() for name in copied}
+    assert {"mpm/gpu/sweep.cu", "materials/each_law.h"} < copied.keys()
+    beside = {name.removeprefix("include/") for name in package}
+    for name, text in copied.items():
+        included = set(re.findall(rb'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE))
+        assert not {one.decode() for one in included} - copied.keys() - beside, name
+
+
+def test_every_module_of_an_installed_wheel_can_be_imported(installed):
+    modules = [module.name for module in pkgutil.walk_packages(mpm.__path__, "mpm.")]
+    assert len(modules) > 200
+    for name in modules:
+        if name != "mpm.__main__":  # which ends the process
+            importlib.import_module(name)
