@@ -28,6 +28,7 @@ from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, wa
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.sampling.sharing import ALONE, Sharers
 from mpm.scene import conduction, pores, walls
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
@@ -366,7 +367,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         refuse_emitters_outside(scene, self._numerics.dx)
         devices.refuse(self._numerics, "comm", team is not None)
         self._fill_from(np.random.default_rng(self._numerics.rng))
-        sampled = bodies.sample_all(scene, self._numerics, self._rng)
+        sharers = team.sharers("sampling") if team is not None and distributed else ALONE
+        sampled = bodies.sample_all(scene, self._numerics, self._rng, sharers)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [
             replace(prepare(one, lower, upper, spacing), speeds=collider_speeds(scene, one))
@@ -378,7 +380,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
             if isinstance(one, bodies.Planned):
-                self._insert_in_pieces(one, scene.bodies[:index])
+                self._insert_in_pieces(one, scene.bodies[:index], sharers)
             else:
                 _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
                 self._insert(one)
@@ -537,7 +539,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         names = {number: name for name, number in self._material_of_bodies().items()}
         return near_rigid(form, self._forms, names, self.particles._copy, self._numerics.dx)
 
-    def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
+    def _insert_in_pieces(
+        self, planned: bodies.Planned, earlier: Sequence[_scene.Body], sharers: Sharers
+    ) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
@@ -545,16 +549,19 @@ class Simulation(Populated, Solver, kind="simulation"):
         pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
-        for piece in planned.pieces(self._scene, self._numerics):
-            left -= piece.count
+        for piece, *others in planned.pieces(self._scene, self._numerics):
+            left -= piece.count + sum(others)
             C, volume = piece.stored(self._scene, self._numerics)
             shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
             inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
             if not left:
+                told = sharers.told(lambda counts=(shared, inside): counts)
+                shared, inside = (np.sum(counts, axis=0).tolist() for counts in zip(*told, strict=True))
                 _scene.warn_of_shared(body, shared, planned.count, earlier)
                 warn_of_counted(self._colliders, inside, planned.count, body.name)
                 self._parts.append(planned.part(self._core.next_id))
-            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left)
+            beside = others if self._distributed else ()
+            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left, *beside)
 
     def _index_materials(self) -> None:
         pairs = zip(self._materials, self._layers, strict=True)

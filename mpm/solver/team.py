@@ -12,6 +12,7 @@ import numpy as np
 
 from mpm.base import _check, interrupts
 from mpm.errors import SimulationError
+from mpm.sampling.sharing import Sharers
 
 PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
 NAMED = 8  # processes in an error
@@ -166,16 +167,16 @@ class Team:
 
         interrupts.answered(answered)
 
-    def told(self, find: Callable[[], K]) -> list[K]:
-        """What `find` returns in every process at the beginning of a run; what one of them raises, all raise."""
+    def told(self, find: Callable[[], K], name: str = BEGINNING) -> list[K]:
+        """What `find` returns in every process that comes to `name`; what one of them raises, all raise."""
         error: BaseException | None = None
         found: K | None = None
         try:
-            with self._coming_to(BEGINNING):
+            with self._coming_to(name):
                 found = find()
         except BaseException as raised:
             error = raised
-        return cast("list[K]", self._meet(BEGINNING, error, found))
+        return cast("list[K]", self._meet(name, error, found))
 
     def compare(self, find: Callable[[], object]) -> None:
         """Raise a RuntimeError unless all processes find the same."""
@@ -239,6 +240,10 @@ class Team:
         """The number that a process has."""
         return float(interrupts.undisturbed(lambda: self._communicator().bcast(number, process)))
 
+    def sharers(self, name: str) -> Sharers:
+        """The processes, for work that they share between runs."""
+        return _Sharers(self, name)
+
     def _communicator(self) -> Any:
         """The one of the team, unless it has ended. All processes free a communicator together."""
         if self._mpi.Is_finalized() or self._own == self._mpi.COMM_NULL:
@@ -298,6 +303,17 @@ class Team:
         finally:
             here.Free()
         return max(1, len(frozenset().union(*allowed)) // len(allowed))
+
+
+class _Sharers:
+    """See `mpm.sampling.sharing.Sharers`."""
+
+    def __init__(self, team: Team, name: str) -> None:
+        self._team, self._name = team, name
+        self.process, self.processes = team.process, team.processes
+
+    def told(self, find: Callable[[], K]) -> list[K]:
+        return self._team.told(find, self._name)
 
 
 def team_of(comm: Any, distributed: object) -> Team | None:
