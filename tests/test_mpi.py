@@ -29,6 +29,7 @@ DISTRIBUTED = (
     "deleted",
     "escaped",
     "flawed",
+    "sampled",
     "unlike",
     "unsupported",
 )
@@ -48,7 +49,7 @@ def test_three_processes(tmp_path):
 
 
 def test_memory_of_three_processes(tmp_path):
-    names = ("changed", "recorded", "saved", "deleted", "flawed", "unlike", "unsupported")
+    names = ("changed", "recorded", "saved", "deleted", "flawed", "sampled", "unlike", "unsupported")
     check(3, tmp_path, tuple(mpi_scenes.DISTRIBUTED + name for name in names))
 
 
