@@ -417,6 +417,8 @@ static mpm_status take_in(mpm_simulation *simulation, int material, bool ends)
     simulation->run.health[MPM_HEALTH_BINNINGS] -= !ends;
     simulation->volumes_due |= simulation->waiting.lacks_volumes;
     mpm_store_add_rows(&simulation->store, count);
+    if (simulation->distributed && ends)
+        mpm_memory_take_singly(); /* what found the body has left much that is free */
     int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
     for (ptrdiff_t i = 0; i < count && !simulation->distributed; i++)
         materials[rows + i] = material;

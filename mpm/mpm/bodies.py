@@ -96,6 +96,7 @@ def _found(
     rng: np.random.Generator,
     present: int,
     keep: bool,
+    room: memory.Room,
     sharers: Sharers = ALONE,
 ) -> sampling.Plan:
     """The particles of a body; `keep` if all of them are to be there beside those of the core."""
@@ -112,18 +113,24 @@ def _found(
         sampling=chosen.sampling,
         rng=rng,
         body=body.name,
-        room=memory.rows_in_memory("mpm", d, chosen.dtype, beside),
+        room=memory.rows_in_memory("mpm", d, chosen.dtype, beside, room),
         present=present,
         keep=keep,
         sharers=sharers,
+        holder=room.holder,
     )
 
 
 def sample(
-    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+    body: Body,
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    present: int = 0,
+    room: memory.Room = memory.MACHINE,
 ) -> Sampled:
     """Fill a body with particles, beside those that are present."""
-    x, volume = _found(body, scene, chosen, rng, present, keep=True).whole()
+    x, volume = _found(body, scene, chosen, rng, present, True, room).whole()
     if _fits(body, scene):
         x, volume = fitted(body.shape, x, volume, scene.lower, chosen.dx)
     x = _onto_mirrors(x, scene, chosen)
@@ -148,10 +155,11 @@ def plan(
     chosen: numerics.Numerics,
     rng: np.random.Generator,
     present: int = 0,
+    room: memory.Room = memory.MACHINE,
     sharers: Sharers = ALONE,
 ) -> Planned:
     """The same as `sample` of a uniform body, in pieces; `sharers` find some of them each."""
-    found = _found(body, scene, chosen, rng, present, keep=False, sharers=sharers)
+    found = _found(body, scene, chosen, rng, present, False, room, sharers)
     d, density = scene.dimension, body.material.density
     sums = found.sums(density)
     ends = np.array([sums.least, sums.most])
@@ -164,16 +172,20 @@ def plan(
 
 
 def sample_all(
-    scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, sharers: Sharers = ALONE
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    room: memory.Room = memory.MACHINE,
+    sharers: Sharers = ALONE,
 ) -> list[Sampled | Planned]:
     """Fill the bodies of a scene with particles; `sharers` find some of those of uniform bodies each."""
     sampled: list[Sampled | Planned] = []
     present = 0
     for body in scene.bodies:
         if is_uniform(body) and not _fits(body, scene):
-            sampled.append(plan(body, scene, chosen, rng, present, sharers))
+            sampled.append(plan(body, scene, chosen, rng, present, room, sharers))
         else:
-            sampled.append(sample(body, scene, chosen, rng, present))
+            sampled.append(sample(body, scene, chosen, rng, present, room))
         present += sampled[-1].count
     return sampled
 

@@ -55,7 +55,7 @@ from mpm.solver.particles import NOT_KEPT, no_owner, owners
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
-from mpm.solver.team import team_of
+from mpm.solver.team import room_of, team_of
 
 if TYPE_CHECKING:
     from mpm.solver.state import State
@@ -368,7 +368,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         devices.refuse(self._numerics, "comm", team is not None)
         self._fill_from(np.random.default_rng(self._numerics.rng))
         sharers = team.sharers("sampling") if team is not None and distributed else ALONE
-        sampled = bodies.sample_all(scene, self._numerics, self._rng, sharers)
+        sampled = bodies.sample_all(scene, self._numerics, self._rng, room_of(team, distributed), sharers)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [
             replace(prepare(one, lower, upper, spacing), speeds=collider_speeds(scene, one))
@@ -461,7 +461,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         state = copy.deepcopy(self._rng.bit_generator.state)
         try:
             with self._adding():
-                sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+                sampled = self._sampled(body)
                 if self._core.particles:
                     bodies.warn_of_crowd(
                         sampled, self.particles._copy("x"), self._scene.lower, self._numerics
@@ -475,6 +475,11 @@ class Simulation(Populated, Solver, kind="simulation"):
             self._rng.bit_generator.state = state
             raise
         return body
+
+    def _sampled(self, body: _scene.Body) -> bodies.Sampled:
+        """The particles of a body that comes."""
+        room = room_of(self._team, self._distributed)
+        return bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles, room)
 
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
@@ -651,7 +656,7 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _filled(self, body: _scene.Body, offset: FloatArray) -> int:
         with self._adding():
-            sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+            sampled = self._sampled(body)
             self._insert(replace(sampled, x=sampled.x + offset))
             self._find_volumes()
         return len(sampled.x)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm.base import _check
-from mpm.base.memory import MOST_ROWS
+from mpm.base.memory import MACHINE, MOST_ROWS
 from mpm.sampling import bluenoise, pointvolumes
 from mpm.sampling.filling import Filler, Filling
 from mpm.sampling.sharing import ALONE, Sharers, exact_sum, parts_of_sum
@@ -33,7 +33,9 @@ COARSE = 0.5  # of the shape's volume: so far may the number of particles be off
 UNSURE = 0.01  # relative error of a measured volume that causes a warning
 CHUNK = 1 << 18  # candidate points that are checked together
 LEAST_CHUNK = 1 << 14  # of one of several processes
-ROUNDS = 16  # in which several processes fill a shape, at most where they check less than CHUNK points together
+ROUNDS = (
+    16  # in which several processes fill a shape, at most where they check less than CHUNK points together
+)
 MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
 MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
 
@@ -203,6 +205,7 @@ def plan(
     present: int = 0,
     keep: bool = False,
     sharers: Sharers = ALONE,
+    holder: str = MACHINE.holder,
 ) -> Plan:
     """Fill a shape with particles. `mpm.mpm.numerics.Numerics` and `mpm.Scene` have checked the arguments.
 
@@ -230,11 +233,13 @@ def plan(
     scaled
         Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
     room, present
-        How many particles this machine can hold, and how many of them are there already.
+        How many particles the memory can hold, and how many of them are there already.
     keep
         Keep the places, which takes memory and spares the time to find them again.
     sharers
         The processes that share the work; all call this with the same arguments. What one of them raises, all raise.
+    holder
+        Who has the memory, for messages.
 
     Returns
     -------
@@ -267,13 +272,13 @@ def plan(
     of_body = f" of {body!r}"
     refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
-        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
+        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}", holder)
         volume = pointvolumes.find(shape, domain.lower, dx, each)
         of_chunk = np.diff(np.append(np.arange(0, len(volume), CHUNK), len(volume)))
         return Plan(volume, np.ones(len(volume), np.int64), of_chunk, _points=shape.x, _sharers=sharers)
 
     expected = shape._volume()
-    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m")
+    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m", holder)
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
     if extent.prod(dtype=float) >= 2**53:
@@ -304,7 +309,7 @@ def plan(
                 found = x[inside] if keep else None
                 some = int(np.count_nonzero(here))
                 kept[begin // step] = _Kept(begin, int(index[-1]) + 1, some, bits, found)
-            _refuse_too_many(sum(counts), room, present, f"{size} = {dx:g} m")
+            _refuse_too_many(sum(counts), room, present, f"{size} = {dx:g} m", holder)
         return counts
 
     of_chunk = np.zeros(-(-cell_count // step), dtype=np.int64)
@@ -312,7 +317,7 @@ def plan(
         of_chunk[process :: sharers.processes] = counts
     stream.of(cell_count, cell_count)  # where the next body goes on
     count = int(of_chunk.sum())
-    _refuse_too_many(count, room, present, f"{size} = {dx:g} m")
+    _refuse_too_many(count, room, present, f"{size} = {dx:g} m", holder)
     if not count:
         raise ValueError(_nothing(shape, dx, domain, of_body, size))
     if not scaled:
@@ -379,12 +384,12 @@ def _warn_if_coarse(
     return found
 
 
-def _refuse_too_many(count: float, room: int, present: int, given: str) -> None:
+def _refuse_too_many(count: float, room: int, present: int, given: str, holder: str) -> None:
     if count + present > room:
         beside = f" beside the {present:.3g} of other bodies" * (present > 0)
         raise MemoryError(
             f"{given}: {'more than ' * (count + present < 1.01 * room)}{count:.3g} particles{beside}; "
-            f"this machine holds at most {room:.3g}"
+            f"{holder} at most {room:.3g}"
         )
 
 
