@@ -17,7 +17,7 @@ from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
 from mpm.sampling.filling import fitted
-from mpm.sampling.sharing import ALONE, Sharers
+from mpm.sampling.sharing import ALONE, Sharers, total
 from mpm.scene.colliders import refuse_restitution
 from mpm.scene.scene import Body, Scene
 from mpm.shapes import Points
@@ -58,7 +58,7 @@ class Sampled:
 
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
-        return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
+        return Part(self.body, len(self.x), total(self.mass), total(self.volume), first_id)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -21,7 +21,7 @@ from mpm.base import _check
 from mpm.base.memory import MACHINE, MOST_ROWS
 from mpm.sampling import bluenoise, pointvolumes
 from mpm.sampling.filling import Filler, Filling
-from mpm.sampling.sharing import ALONE, Sharers, exact_sum, parts_of_sum
+from mpm.sampling.sharing import ALONE, Sharers, exact_sum, parts_of_sum, repeated
 from mpm.sampling.streams import Stream
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
@@ -99,7 +99,7 @@ class Plan:
 
     def sums(self, density: float) -> Sums:
         """Of all particles, which have a density [kg/m³]; exact, so that no order matters."""
-        parts = [parts_of_sum(one * self.number) for one in (self.each, density * self.each)]
+        parts = [parts_of_sum(repeated(one, self.number)) for one in (self.each, density * self.each)]
         ends = (float(self.each.min()), float(self.each.max())) if len(self.each) else (np.inf, 0.0)
         told = [(parts, ends)] if self._points is not None else self._sharers.told(lambda: (parts, ends))
         volume, mass = (exact_sum(one[k] for one, _ in told) for k in range(2))

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALONE", "Sharers", "exact_sum", "parts_of_sum"]
+__all__ = ["ALONE", "Sharers", "exact_sum", "parts_of_sum", "repeated", "total"]
 
 PIECE = 1 << 14
 K = TypeVar("K")
@@ -59,6 +59,17 @@ def parts_of_sum(values: NDArray[np.float64]) -> list[float]:
 def _listed(values: NDArray[np.float64]) -> Iterator[float]:
     """The values one by one, without a list of all."""
     return chain.from_iterable(values[k : k + PIECE].tolist() for k in range(0, len(values), PIECE))
+
+
+def total(values: NDArray[np.float64]) -> float:
+    """The sum of the values, rounded once."""
+    return exact_sum([parts_of_sum(values)])
+
+
+def repeated(values: NDArray[np.float64], number: NDArray[np.int64]) -> NDArray[np.float64]:
+    """A few multiples, none of them rounded, whose sum is that of each of the values so many times."""
+    bits = range(int(number.max(initial=0)).bit_length())
+    return np.concatenate([values[:0], *(values[number >> bit & 1 == 1] * 2.0**bit for bit in bits)])
 
 
 def exact_sum(parts: Iterable[list[float]]) -> float:

@@ -33,10 +33,10 @@ class Stream:
 
 def skip(rng: np.random.Generator, count: int) -> None:
     """Leave a generator as if it had drawn `count` numbers by `Generator.random`."""
+    if not count:
+        return
     bits = rng.bit_generator
-    if count and isinstance(
-        bits, (np.random.PCG64, np.random.PCG64DXSM)
-    ):  # they take one draw for each number
+    if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):  # they take one draw for each number
         half = {name: bits.state[name] for name in ("has_uint32", "uinteger")}  # left of an earlier draw
         bits.advance(count)
         bits.state = bits.state | half
