@@ -463,10 +463,14 @@ class Simulation(Core):
         mass: Any,
         material: int,
         left: int = 0,
+        before: int = -1,
+        after: int = -1,
     ) -> None:
         """float64 (m, d), (m, d), (m, d, d), (m, d, d), (m,), (m,). A fluid takes J = det F. Volume 0: from the
         density of the grid. `left` more particles of the body follow in further calls, and all of them are there after
-        the last one, whose `left` is 0; another call between them, or an error, drops what came before."""
+        the last one, whose `left` is 0; another call between them, or an error, drops what came before. Where memory is
+        distributed, `before` and `after` are the particles that other processes add in the same call beside the own
+        ones; without them, all processes have the same particles, and each keeps its share."""
     def grid(self) -> tuple[bytes, bytes, bytes]:
         """x (m, d) float64, mass (m,), v (m, d) of the active nodes of the last step."""
     def name_joint(self, material: int, name: str) -> None:

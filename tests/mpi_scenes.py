@@ -14,7 +14,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ import numpy as np
 import faults
 import mpm
 import scenes
+from mpm.base import memory
+from mpm.sampling import sampling
 from test_replicas import found, walled
 
 distributed = False
@@ -328,6 +331,80 @@ def apart(comm: Any, folder: Path) -> str:
     return "told"
 
 
+def sampled(comm: Any, folder: Path) -> str:
+    """Each process finds its own pieces of bodies: every sampling and kind of generator, cut cells, holes, points,
+    bodies that are found at once; warnings and errors are those of all pieces."""
+    told = []
+    generators = (np.random.PCG64, np.random.MT19937, np.random.PCG64DXSM)
+    for k, (kind, d) in enumerate([("stratified", 2), ("random", 2), ("poisson", 2), ("lattice", 3)]):
+        rng = np.random.Generator(generators[k % 3](7))
+        rng.integers(5, dtype=np.uint32)  # leaves half a number
+        scene = mpm.Scene((0,) * d, (1,) * d, gravity=(0, -9.81, 0)[:d])
+        ball = mpm.shapes.Ball((0.4,) * d, 0.3)
+        scene.add(ball - ball.translate((0.15,) * d), scenes.MATERIALS["sand"], velocity=(1, 2, 3)[:d])
+        scene.add(mpm.shapes.Ball((0.6,) * d, 0.3), scenes.MATERIALS["fluid"], F=0.99 * np.eye(d))
+        x = np.random.default_rng(3).uniform(0.72, 0.9, (300, d))
+        scene.add(mpm.shapes.Points(x, volume=1e-4), scenes.MATERIALS["neo_hookean"])
+        scene.add(
+            mpm.shapes.Ball((0.2,) * d, 0.15),
+            scenes.MATERIALS["snow"],
+            velocity=lambda x: np.cos(x),
+            name="v",
+        )
+        scene.add_collider(mpm.shapes.Ball((0.5,) * d, 0.2), contact="slip", name="ball")
+        chosen = {} if kind == "lattice" else {"rng": rng}
+        volume = "grid-density" if k == 1 else "sampler"
+        cells = 48 if d == 2 else 12
+        with small_chunks(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sim = mpm.Simulation(scene, dx=1 / cells, sampling=kind, volume=volume, **chosen, **within(comm))
+        sim.step(2)
+        assert len(caught) > 1, caught
+        state = hashlib.sha256(repr(sim._rng.bit_generator.state).encode()).hexdigest()
+        parts = [(part.mass, part.volume) for part in sim._parts]
+        told.append(f"{digest(sim)} {state} {parts} {sorted(str(one.message) for one in caught)}")
+    whole = mpm.Scene((0, 0), (1, 1))
+    whole.add(mpm.shapes.Ball((0.5, 0.5), 1e-4), scenes.MATERIALS["sand"])
+    with small_chunks():
+        told.append(raised(comm, lambda: mpm.Simulation(whole, dx=1 / 8, **within(comm))))
+    return f"{told}"
+
+
+def confined(comm: Any, folder: Path) -> str:
+    """Processes of one machine share its memory, and all know of the machine that has least."""
+    if comm is None or comm.size == 1:
+        return "told"
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0, 0), (0.5, 0.5)), scenes.MATERIALS["sand"])
+    room, last = memory.available, comm.rank == comm.size - 1
+    each = memory.SETUP["mpm", 2, "float64"] / (comm.size if distributed else 1)
+    try:
+        for fits in (True, False):
+            least = comm.size * 256 * each * (1.001 if fits else 0.9)
+            memory.available = lambda least=least: least if last else 1e12
+            told = comm.allgather(raised(comm, lambda: mpm.Simulation(scene, dx=1 / 16, **within(comm))))
+            if fits:
+                assert set(told) == {"nothing"}, told
+                continue
+            assert all(
+                one.startswith("MemoryError: dx = 0.0625 m: 256 particles; the machines of") for one in told
+            )
+    finally:
+        memory.available = room
+    return "told"
+
+
+@contextlib.contextmanager
+def small_chunks() -> Iterator[None]:
+    """Small bodies come in many pieces."""
+    before = sampling.CHUNK, sampling.LEAST_CHUNK
+    sampling.CHUNK, sampling.LEAST_CHUNK = 1 << 9, 1 << 6
+    try:
+        yield
+    finally:
+        sampling.CHUNK, sampling.LEAST_CHUNK = before
+
+
 def unlike(comm: Any, folder: Path) -> str:
     """Where memory is distributed, arguments that differ are told before anything changes; and what one process raises
     in a callback in which the others look, they raise, too, and go on together, even if the callback catches it.
@@ -425,6 +502,8 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         counted,
         failing,
         flawed,
+        sampled,
+        confined,
         interrupted,
         interrupted_while_waiting,
         differing,

@@ -29,6 +29,8 @@ DISTRIBUTED = (
     "deleted",
     "escaped",
     "flawed",
+    "sampled",
+    "confined",
     "unlike",
     "unsupported",
 )
@@ -48,7 +50,17 @@ def test_three_processes(tmp_path):
 
 
 def test_memory_of_three_processes(tmp_path):
-    names = ("changed", "recorded", "saved", "deleted", "flawed", "unlike", "unsupported")
+    names = (
+        "changed",
+        "recorded",
+        "saved",
+        "deleted",
+        "flawed",
+        "sampled",
+        "confined",
+        "unlike",
+        "unsupported",
+    )
     check(3, tmp_path, tuple(mpi_scenes.DISTRIBUTED + name for name in names))
 
 

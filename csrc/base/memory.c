@@ -77,5 +77,6 @@ void mpm_memory_take_singly(void)
 {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 1 << 19);
+    malloc_trim(0);
 #endif
 }

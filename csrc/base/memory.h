@@ -31,5 +31,5 @@ int mpm_memory_grow(const mpm_allocator *allocator, void **array, size_t *capaci
                     size_t size);
 
 /** Makes the C library, where it is glibc, take blocks from half a MiB on from the system one by one, and give them
- *  back as soon as they are freed. Otherwise it keeps them between others. */
+ *  back as soon as they are freed. Otherwise it keeps them between others. Gives back what is free now. */
 void mpm_memory_take_singly(void);

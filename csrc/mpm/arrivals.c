@@ -30,42 +30,17 @@ void mpm_arrivals_drop(mpm_simulation *simulation)
     mpm_arrivals_forget(simulation);
 }
 
-/* The particles first .. end - 1 of a piece that are kept here. Binning takes those of a group from process after
- * process, so what the processes keep has to follow each other. */
-static void find_kept(const mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, ptrdiff_t *first,
-                      ptrdiff_t *end)
-{
-    *first = 0;
-    *end = count;
-    if (!simulation->distributed)
-        return;
-    const int32_t own = simulation->team->transport.own, processes = simulation->team->transport.processes;
-    if (left || simulation->waiting.pieces) {
-        *end = simulation->waiting.pieces == own ? count : 0;
-    } else {
-        *first = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own);
-        *end = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own + 1);
-    }
-}
-
-bool mpm_arrivals_are_complete(const mpm_simulation *simulation, ptrdiff_t left)
-{
-    return !left || (simulation->distributed && simulation->waiting.pieces == simulation->team->transport.processes);
-}
-
-mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left)
+mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t others, ptrdiff_t left)
 {
     mpm_particles *particles = &simulation->particles;
-    ptrdiff_t first, end;
-    find_kept(simulation, count, left, &first, &end);
-    const ptrdiff_t lanes = particles->lanes, here = simulation->distributed ? end - first : count + left;
-    const ptrdiff_t tiles = (here + lanes - 1) / lanes;
-    if (count > INT32_MAX / 2 - particles->count - simulation->waiting.count - left)
+    const ptrdiff_t lanes = particles->lanes, here = simulation->distributed ? count : count + left;
+    const ptrdiff_t tiles = (here + lanes - 1) / lanes, waiting = simulation->waiting.count;
+    if (count + others > INT32_MAX / 2 - particles->count - waiting - left)
         return MPM_TOO_LARGE;
     /* Groups may have up to `lanes` times as many slots as particles, and an int32_t names a slot. */
     if (particles->tiles + tiles > INT32_MAX / lanes)
         return MPM_TOO_LARGE;
-    mpm_status status = mpm_store_reserve(&simulation->store, simulation->waiting.count + count + left);
+    mpm_status status = mpm_store_reserve(&simulation->store, waiting + count + others + left);
     if (!status && (size_t)(particles->tiles + tiles) > particles->capacity)
         status = mpm_particles_reserve(particles, (size_t)(tiles + (particles->tiles + tiles) / 16));
     return status;
@@ -122,31 +97,29 @@ static mpm_status insert(mpm_simulation *simulation, mpm_insertion *insertion)
     return MPM_OK;
 }
 
-mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *all, ptrdiff_t left)
+mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *own, ptrdiff_t before,
+                               ptrdiff_t after)
 {
     enum { PIECE = 1 << 14 }; /* whole tiles */
-    const ptrdiff_t d = simulation->settings.dim, after = simulation->waiting.count + all->count;
-    ptrdiff_t first, end;
-    find_kept(simulation, all->count, left, &first, &end);
-    const ptrdiff_t most = end - first < PIECE ? end - first : PIECE;
+    const ptrdiff_t d = simulation->settings.dim, end = simulation->waiting.count + before + own->count + after;
+    const ptrdiff_t most = own->count < PIECE ? own->count : PIECE;
     mpm_status status = MPM_OK;
-    mpm_insertion piece = *all;
+    mpm_insertion piece = *own;
     piece.placements = mpm_memory_new_unset(&simulation->run.allocator, (size_t)most, sizeof *piece.placements);
     if (!piece.placements)
         return MPM_OUT_OF_MEMORY;
-    simulation->waiting.count += first;
-    for (ptrdiff_t i = first; i < end && !status; i += piece.count) {
-        piece.count = end - i < PIECE ? end - i : PIECE;
-        piece.x = all->x + i * d;
-        piece.v = all->v + i * d;
-        piece.C = all->C ? all->C + i * d * d : NULL;
-        piece.F = all->F ? all->F + i * d * d : NULL;
-        piece.volume = all->volume + i;
-        piece.mass = all->mass + i;
+    simulation->waiting.count += before;
+    for (ptrdiff_t i = 0; i < own->count && !status; i += piece.count) {
+        piece.count = own->count - i < PIECE ? own->count - i : PIECE;
+        piece.x = own->x + i * d;
+        piece.v = own->v + i * d;
+        piece.C = own->C ? own->C + i * d * d : NULL;
+        piece.F = own->F ? own->F + i * d * d : NULL;
+        piece.volume = own->volume + i;
+        piece.mass = own->mass + i;
         status = insert(simulation, &piece);
     }
     mpm_memory_free(&simulation->run.allocator, piece.placements);
-    simulation->waiting.count = after;
-    simulation->waiting.pieces++;
+    simulation->waiting.count = end;
     return status;
 }

@@ -7,19 +7,16 @@
 #include "mpm/kernels/kernels.h"
 #include "mpm/simulation.h"
 
-/** Makes room for `count` more particles besides those that wait, and for the rows of `left` after them: rows, and
- *  tiles with some room for padding. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; nothing has changed. */
-mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left);
+/** Makes room for `count` more particles besides those that wait, and for the rows of `others` in other processes and
+ *  of `left` after them: rows, and tiles with some room for padding. Errors: MPM_OUT_OF_MEMORY, MPM_TOO_LARGE; nothing
+ *  has changed. */
+mpm_status mpm_arrivals_reserve(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t others, ptrdiff_t left);
 
-/** Lets particles wait, in pieces, so that their placements take little memory; `left` more of the body are to come.
- *  There is room for them; `placements` of the insertion is not used. Where memory is distributed, piece after piece
- *  waits in process after process, or a range of a body that comes at once in each. After an error (MPM_OUT_OF_MEMORY)
- *  they have to be dropped. */
-mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *all, ptrdiff_t left);
-
-/** Have all particles come that a binning is to take in? Those of the whole body; where memory is distributed, a piece
- *  in each process, so that what waits does not grow with the body. */
-bool mpm_arrivals_are_complete(const mpm_simulation *simulation, ptrdiff_t left);
+/** Lets particles wait, in pieces, so that their placements take little memory; `before` and `after` are those that
+ *  other processes have beside them. There is room for them; `placements` of the insertion is not used. After an error
+ *  (MPM_OUT_OF_MEMORY) they have to be dropped. */
+mpm_status mpm_arrivals_insert(mpm_simulation *simulation, const mpm_insertion *own, ptrdiff_t before,
+                               ptrdiff_t after);
 
 /** Forgets where new particles go, once they are in their groups. */
 void mpm_arrivals_forget(mpm_simulation *simulation);

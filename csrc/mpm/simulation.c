@@ -417,6 +417,8 @@ static mpm_status take_in(mpm_simulation *simulation, int material, bool ends)
     simulation->run.health[MPM_HEALTH_BINNINGS] -= !ends;
     simulation->volumes_due |= simulation->waiting.lacks_volumes;
     mpm_store_add_rows(&simulation->store, count);
+    if (simulation->distributed && ends)
+        mpm_memory_take_singly(); /* what found the body has left much that is free */
     int32_t *materials = simulation->store.rows[MPM_FIELD_MATERIAL];
     for (ptrdiff_t i = 0; i < count && !simulation->distributed; i++)
         materials[rows + i] = material;
@@ -445,51 +447,102 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
     return mpm_simulation_add_piece(simulation, count, 0, x, v, C, F, volume, mass, material);
 }
 
-mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, const double *x,
-                                    const double *v, const double *C, const double *F, const double *volume,
-                                    const double *mass, int material)
+static mpm_insertion insertion_of(const mpm_simulation *simulation, int material)
 {
-    if (count < 0 || left < 0 || material < 0 || (size_t)material >= simulation->material_count)
-        return MPM_BAD_ARGUMENT;
-    if (left > INT32_MAX / 2 || count > INT32_MAX / 2)
-        return MPM_TOO_LARGE;
-    if (count == 0)
-        return MPM_OK;
-    if (!x || !v || !volume || !mass)
-        return MPM_BAD_ARGUMENT;
     mpm_insertion insertion = {
         .dx = simulation->settings.dx,
-        .count = count,
         .material = material,
         .keeps_J = mpm_laws_get(simulation->materials[material].law)->strain == MPM_KEEPS_J,
-        .x = x, .v = v, .C = C, .F = F, .volume = volume, .mass = mass,
     };
     memcpy(insertion.lower, simulation->settings.lower, sizeof insertion.lower);
     set_initial(simulation, &simulation->materials[material], insertion.initial);
     mpm_heat_begin(simulation, material, insertion.initial);
     for (int axis = 0; axis < simulation->settings.dim; axis++)
         insertion.period[axis] = mpm_walls_period(simulation->settings.walls, axis, simulation->settings.cells[axis]);
-    const bool follows = simulation->waiting.count > 0;
+    return insertion;
+}
+
+/* Notes what the volumes of new particles say of their material; all processes note the same. */
+static void note_volumes(mpm_simulation *simulation, const mpm_insertion *own)
+{
+    bool *lacks = &simulation->waiting.lacks_volumes, *has = &simulation->materials[own->material].has_volumes;
+    for (ptrdiff_t i = 0; i < own->count; i++)
+        *lacks |= own->volume[i] == 0;
+    for (ptrdiff_t i = 0; i < own->count; i++)
+        mpm_volumes_note(simulation, own->volume[i], own->mass[i], own->material);
+    int64_t noted[] = {*lacks, *has};
+    if (simulation->distributed)
+        mpm_team_add(simulation->team, noted, 2);
+    *lacks = noted[0] > 0;
+    *has = noted[1] > 0;
+}
+
+/* Adds particles between those that other processes add: `before` and `after`. */
+static mpm_status add(mpm_simulation *simulation, const mpm_insertion *own, ptrdiff_t before, ptrdiff_t after,
+                      ptrdiff_t left)
+{
+    const bool follows = simulation->waiting.count > 0, complete = !left || simulation->distributed;
     mpm_status status = follows ? begin(simulation) : begin_change(simulation);
     if (status)
         return status;
-    for (ptrdiff_t i = 0; i < count; i++)
-        simulation->waiting.lacks_volumes |= volume[i] == 0;
-    for (ptrdiff_t i = 0; i < count; i++)
-        mpm_volumes_note(simulation, volume[i], mass[i], material);
-    status = mpm_arrivals_reserve(simulation, count, left);
+    note_volumes(simulation, own);
+    status = mpm_arrivals_reserve(simulation, own->count, before + after, left);
     if (!status)
-        status = mpm_arrivals_insert(simulation, &insertion, left);
+        status = mpm_arrivals_insert(simulation, own, before, after);
     status = mpm_replicas_agree(simulation, status);
-    const bool complete = mpm_arrivals_are_complete(simulation, left);
     if (!status && complete)
-        status = take_in(simulation, material, left == 0);
+        status = take_in(simulation, own->material, left == 0);
     if (status)
         mpm_arrivals_drop(simulation);
     else if (complete)
         mpm_arrivals_forget(simulation);
     end_change(simulation, status);
     return status;
+}
+
+static bool is_count(ptrdiff_t count)
+{
+    return count <= INT32_MAX / 2;
+}
+
+mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, const double *x,
+                                    const double *v, const double *C, const double *F, const double *volume,
+                                    const double *mass, int material)
+{
+    if (!simulation->distributed || count <= 0)
+        return mpm_simulation_add_share(simulation, count, 0, 0, left, x, v, C, F, volume, mass, material);
+    const int32_t own = simulation->team->transport.own, processes = simulation->team->transport.processes;
+    const ptrdiff_t first = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own), d = simulation->settings.dim;
+    const ptrdiff_t end = (ptrdiff_t)mpm_team_cut((size_t)count, processes, own + 1);
+    if (!x || !v || !volume || !mass)
+        return MPM_BAD_ARGUMENT;
+    return mpm_simulation_add_share(simulation, end - first, first, count - end, left, x + first * d, v + first * d,
+                                    C ? C + first * d * d : NULL, F ? F + first * d * d : NULL, volume + first,
+                                    mass + first, material);
+}
+
+mpm_status mpm_simulation_add_share(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t before, ptrdiff_t after,
+                                    ptrdiff_t left, const double *x, const double *v, const double *C,
+                                    const double *F, const double *volume, const double *mass, int material)
+{
+    if (count < 0 || before < 0 || after < 0 || left < 0 || material < 0 ||
+        (size_t)material >= simulation->material_count || (before + after > 0 && !simulation->distributed))
+        return MPM_BAD_ARGUMENT;
+    if (!is_count(left) || !is_count(count) || !is_count(before) || !is_count(after))
+        return MPM_TOO_LARGE;
+    if (count + before + after == 0)
+        return MPM_OK;
+    if (count && (!x || !v || !volume || !mass))
+        return MPM_BAD_ARGUMENT;
+    mpm_insertion own = insertion_of(simulation, material);
+    own.count = count;
+    own.x = x;
+    own.v = v;
+    own.C = C;
+    own.F = F;
+    own.volume = volume;
+    own.mass = mass;
+    return add(simulation, &own, before, after, left);
 }
 
 /* Takes the mass of the rows of `mask` (may be NULL). Saves all masses, and marks the rows that go with -1. */

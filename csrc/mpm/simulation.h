@@ -118,10 +118,18 @@ mpm_status mpm_simulation_add(mpm_simulation *simulation, ptrdiff_t count, const
 
 /** The same for a piece of a body, so that a caller need not hold all of its values: `left` particles of it follow in
  *  further calls, in the order of their rows. None of them is there before the last call, whose `left` is 0. Another
- *  call between them, or an error, drops what came before. */
+ *  call between them, or an error, drops what came before. Where memory is distributed, all processes have the same
+ *  piece, and each keeps its share of it at once. */
 mpm_status mpm_simulation_add_piece(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t left, const double *x,
                                     const double *v, const double *C, const double *F, const double *volume,
                                     const double *mass, int material);
+
+/** Where memory is distributed: adds the particles that each process has of a body, in the order of the processes.
+ *  `before` and `after` are those of others beside the own ones; their sum with `count` and `left` are the same in all.
+ *  What has come is there after every call; `left` tells which one ends the body, which counts as one binning. */
+mpm_status mpm_simulation_add_share(mpm_simulation *simulation, ptrdiff_t count, ptrdiff_t before, ptrdiff_t after,
+                                    ptrdiff_t left, const double *x, const double *v, const double *C,
+                                    const double *F, const double *volume, const double *mass, int material);
 
 /** Gives a rigid material, which is a body, its shape and the points of its surface; without them it touches nothing.
  *  The form is copied, and replaces an earlier one. Errors: MPM_OUT_OF_MEMORY, and nothing has changed. */

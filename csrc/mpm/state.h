@@ -93,7 +93,6 @@ struct waiting {
     uint8_t *cell; /* of their base nodes, by slot from the first one behind the groups on */
     size_t cell_capacity;
     bool lacks_volumes; /* some have a volume of 0 */
-    int32_t pieces;     /* where memory is distributed: that have come of the body since the last binning */
 };
 
 /* What a conduction has found, before its step is committed. */

@@ -83,9 +83,9 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
     PyObject *objects[ARRAYS], *result = NULL;
     Py_buffer views[ARRAYS];
     int material, held = 0;
-    Py_ssize_t left = 0;
-    if (!PyArg_ParseTuple(args, "OOOOOOi|n", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
-                          &objects[5], &material, &left))
+    Py_ssize_t left = 0, before = -1, after = -1;
+    if (!PyArg_ParseTuple(args, "OOOOOOi|nnn", &objects[0], &objects[1], &objects[2], &objects[3], &objects[4],
+                          &objects[5], &material, &left, &before, &after))
         return NULL;
     for (; held < ARRAYS; held++) {
         if (ndim[held] == 3 && objects[held] == Py_None) /* C, F */
@@ -120,9 +120,12 @@ static PyObject *add_particles(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "volume, mass: must be positive and normal numbers of the precision");
         goto done;
     }
-    result = mpm_python_core_finish(self, mpm_simulation_add_piece(core, count, left, views[0].buf, views[1].buf,
-                                                                   views[2].buf, views[3].buf, views[4].buf,
-                                                                   views[5].buf, material));
+    const double *x = views[0].buf, *v = views[1].buf, *C = views[2].buf, *F = views[3].buf;
+    const double *volume = views[4].buf, *mass = views[5].buf;
+    result = mpm_python_core_finish(
+        self, before < 0 && after < 0
+                  ? mpm_simulation_add_piece(core, count, left, x, v, C, F, volume, mass, material)
+                  : mpm_simulation_add_share(core, count, before, after, left, x, v, C, F, volume, mass, material));
 done:
     for (int i = 0; i < held; i++)
         PyBuffer_Release(&views[i]);
@@ -489,8 +492,9 @@ static PyObject *changes(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"add_particles", add_particles, METH_VARARGS,
-     "add_particles(x, v, C, F, volume, mass, material, left=0); C, F may be None: 0, identity. `left` particles of "
-     "the body follow in further calls, and all are there after the last one, whose `left` is 0"},
+     "add_particles(x, v, C, F, volume, mass, material, left=0, before=-1, after=-1); C, F may be None: 0, identity. "
+     "`left` particles of the body follow in further calls, and all are there after the last one, whose `left` is 0; "
+     "`before` and `after`: particles that other processes add beside the own ones, where memory is distributed"},
     {"grid", grid, METH_NOARGS, "(x, mass, v) of the active nodes of the last step, as bytes."},
     {"name_joint", name_joint, METH_VARARGS, "name_joint(material, name): its columns in the history"},
     {"set_form", set_form, METH_VARARGS,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOST_ROWS", "available", "rows_in_memory"]
+__all__ = ["MACHINE", "MOST_ROWS", "Room", "available", "rows_in_memory"]
 
 MOST_ROWS = 2**30 - 1  # limit of the core
 # Bytes at the peak of the setup and the first step: per particle, or per element with its share of the nodes. At least:
@@ -58,7 +59,26 @@ def _limits_of_groups(own: str = "/proc/self/cgroup", root: str = "/sys/fs/cgrou
     return found
 
 
-def rows_in_memory(method: str, dimension: int, dtype: str, beside: int = 0) -> int:
-    """How many particles (of ``"fem"``: elements) a simulation by a method can have on this machine, if each takes so
-    many bytes more while it is set up."""
-    return int(min(MOST_ROWS, available() / (SETUP[method, dimension, dtype] + beside)))
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The memory of a process that runs a simulation with others."""
+
+    given: float | None = None
+    """The bytes that it may have; None: all that are available."""
+    share: float = 1.0
+    """Of all particles: those that it has."""
+
+    @property
+    def holder(self) -> str:
+        """Who has the memory, for messages."""
+        return "this machine holds" if self.given is None else "the machines of its MPI processes hold"
+
+
+MACHINE = Room()
+
+
+def rows_in_memory(method: str, dimension: int, dtype: str, beside: int = 0, room: Room = MACHINE) -> int:
+    """How many particles (of ``"fem"``: elements) a simulation by a method can have, if each, whoever has it, takes so
+    many bytes more in every process while it is set up."""
+    given = available() if room.given is None else room.given
+    return int(min(MOST_ROWS, given / (SETUP[method, dimension, dtype] * room.share + beside)))

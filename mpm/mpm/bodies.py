@@ -17,6 +17,7 @@ from mpm.mpm import numerics
 from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
 from mpm.sampling.filling import fitted
+from mpm.sampling.sharing import ALONE, Sharers, total
 from mpm.scene.colliders import refuse_restitution
 from mpm.scene.scene import Body, Scene
 from mpm.shapes import Points
@@ -57,7 +58,7 @@ class Sampled:
 
     def part(self, first_id: int) -> Part:
         """What is kept of it beside its particles."""
-        return Part(self.body, len(self.x), float(self.mass.sum()), float(self.volume.sum()), first_id)
+        return Part(self.body, len(self.x), total(self.mass), total(self.volume), first_id)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,14 +78,15 @@ class Planned:
         """What is kept of it beside its particles."""
         return Part(self.body, self.count, self.mass, self.volume, first_id)
 
-    def pieces(self, scene: Scene, chosen: numerics.Numerics) -> Iterator[Sampled]:
-        """The particles in their order."""
-        for x, volume in self.plan.pieces():
+    def pieces(self, scene: Scene, chosen: numerics.Numerics) -> Iterator[tuple[Sampled, int, int]]:
+        """The particles in their order, and how many others have at the same time before and behind the own ones."""
+        for x, volume, before, after in self.plan.pieces():
             at = _onto_mirrors(x, scene, chosen)
             velocity = np.asarray(self.body.velocity, dtype=np.float64)
             v = np.ascontiguousarray(np.broadcast_to(velocity, x.shape))
             F = self.body.initial_gradient(at) if self.body.F is not None else None
-            yield Sampled(self.body, at, v, F, volume, self.body.material.density * volume, {})
+            own = Sampled(self.body, at, v, F, volume, self.body.material.density * volume, {})
+            yield own, before, after
 
 
 def _found(
@@ -94,6 +96,8 @@ def _found(
     rng: np.random.Generator,
     present: int,
     keep: bool,
+    room: memory.Room,
+    sharers: Sharers = ALONE,
 ) -> sampling.Plan:
     """The particles of a body; `keep` if all of them are to be there beside those of the core."""
     pointvolumes.refuse_without(body.shape, body.name)
@@ -109,17 +113,24 @@ def _found(
         sampling=chosen.sampling,
         rng=rng,
         body=body.name,
-        room=memory.rows_in_memory("mpm", d, chosen.dtype, beside),
+        room=memory.rows_in_memory("mpm", d, chosen.dtype, beside, room),
         present=present,
         keep=keep,
+        sharers=sharers,
+        holder=room.holder,
     )
 
 
 def sample(
-    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+    body: Body,
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    present: int = 0,
+    room: memory.Room = memory.MACHINE,
 ) -> Sampled:
     """Fill a body with particles, beside those that are present."""
-    x, volume = _found(body, scene, chosen, rng, present, keep=True).whole()
+    x, volume = _found(body, scene, chosen, rng, present, True, room).whole()
     if _fits(body, scene):
         x, volume = fitted(body.shape, x, volume, scene.lower, chosen.dx)
     x = _onto_mirrors(x, scene, chosen)
@@ -139,29 +150,42 @@ def is_uniform(body: Body) -> bool:
 
 
 def plan(
-    body: Body, scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator, present: int = 0
+    body: Body,
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    present: int = 0,
+    room: memory.Room = memory.MACHINE,
+    sharers: Sharers = ALONE,
 ) -> Planned:
-    """The same as `sample` of a uniform body, in pieces."""
-    found = _found(body, scene, chosen, rng, present, keep=False)
+    """The same as `sample` of a uniform body, in pieces; `sharers` find some of them each."""
+    found = _found(body, scene, chosen, rng, present, False, room, sharers)
     d, density = scene.dimension, body.material.density
-    volume = found.volumes()
-    total, mass = float(volume.sum()), float((density * volume).sum())
-    ends = np.array([volume.min(), volume.max()])
+    sums = found.sums(density)
+    ends = np.array([sums.least, sums.most])
     v = np.broadcast_to(np.asarray(body.velocity, dtype=np.float64), (2, d))
     F = body.initial_gradient(np.zeros((1, d)))
     refuse_distortion(body, F)
     numerics.refuse_history_out_of_range(body.material, chosen.dtype)
     numerics.refuse_out_of_range(density * ends, ends, v, F, chosen.dtype, chosen.dx)
-    return Planned(body, found, mass, total)
+    return Planned(body, found, sums.mass, sums.volume)
 
 
-def sample_all(scene: Scene, chosen: numerics.Numerics, rng: np.random.Generator) -> list[Sampled | Planned]:
-    """Fill the bodies of a scene with particles."""
+def sample_all(
+    scene: Scene,
+    chosen: numerics.Numerics,
+    rng: np.random.Generator,
+    room: memory.Room = memory.MACHINE,
+    sharers: Sharers = ALONE,
+) -> list[Sampled | Planned]:
+    """Fill the bodies of a scene with particles; `sharers` find some of those of uniform bodies each."""
     sampled: list[Sampled | Planned] = []
     present = 0
     for body in scene.bodies:
-        find = plan if is_uniform(body) and not _fits(body, scene) else sample
-        sampled.append(find(body, scene, chosen, rng, present))
+        if is_uniform(body) and not _fits(body, scene):
+            sampled.append(plan(body, scene, chosen, rng, present, room, sharers))
+        else:
+            sampled.append(sample(body, scene, chosen, rng, present, room))
         present += sampled[-1].count
     return sampled
 

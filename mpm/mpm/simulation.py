@@ -28,6 +28,7 @@ from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, wa
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
+from mpm.sampling.sharing import ALONE, Sharers
 from mpm.scene import conduction, pores, walls
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
@@ -54,7 +55,7 @@ from mpm.solver.particles import NOT_KEPT, no_owner, owners
 from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
-from mpm.solver.team import team_of
+from mpm.solver.team import room_of, team_of
 
 if TYPE_CHECKING:
     from mpm.solver.state import State
@@ -366,7 +367,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         refuse_emitters_outside(scene, self._numerics.dx)
         devices.refuse(self._numerics, "comm", team is not None)
         self._fill_from(np.random.default_rng(self._numerics.rng))
-        sampled = bodies.sample_all(scene, self._numerics, self._rng)
+        sharers = team.sharers("sampling") if team is not None and distributed else ALONE
+        sampled = bodies.sample_all(scene, self._numerics, self._rng, room_of(team, distributed), sharers)
         lower, upper, spacing = scene.lower, scene.upper, self._numerics.dx
         prepared = [
             replace(prepare(one, lower, upper, spacing), speeds=collider_speeds(scene, one))
@@ -378,7 +380,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             warn_of_thin_or_missing(placed, lower, upper, spacing)
         for index, one in enumerate(sampled):
             if isinstance(one, bodies.Planned):
-                self._insert_in_pieces(one, scene.bodies[:index])
+                self._insert_in_pieces(one, scene.bodies[:index], sharers)
             else:
                 _scene.warn_of_overlaps(one.body, one.x, scene.bodies[:index])
                 self._insert(one)
@@ -459,7 +461,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         state = copy.deepcopy(self._rng.bit_generator.state)
         try:
             with self._adding():
-                sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+                sampled = self._sampled(body)
                 if self._core.particles:
                     bodies.warn_of_crowd(
                         sampled, self.particles._copy("x"), self._scene.lower, self._numerics
@@ -473,6 +475,11 @@ class Simulation(Populated, Solver, kind="simulation"):
             self._rng.bit_generator.state = state
             raise
         return body
+
+    def _sampled(self, body: _scene.Body) -> bodies.Sampled:
+        """The particles of a body that comes."""
+        room = room_of(self._team, self._distributed)
+        return bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles, room)
 
     def _insert(self, sampled: bodies.Sampled) -> None:
         """Hand a body to the core."""
@@ -537,7 +544,9 @@ class Simulation(Populated, Solver, kind="simulation"):
         names = {number: name for name, number in self._material_of_bodies().items()}
         return near_rigid(form, self._forms, names, self.particles._copy, self._numerics.dx)
 
-    def _insert_in_pieces(self, planned: bodies.Planned, earlier: Sequence[_scene.Body]) -> None:
+    def _insert_in_pieces(
+        self, planned: bodies.Planned, earlier: Sequence[_scene.Body], sharers: Sharers
+    ) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
         body, left = planned.body, planned.count
         bodies.refuse_material(body, self._numerics)
@@ -545,16 +554,19 @@ class Simulation(Populated, Solver, kind="simulation"):
         pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
         shared, inside = [0] * len(earlier), [0] * len(self._colliders)
-        for piece in planned.pieces(self._scene, self._numerics):
-            left -= piece.count
+        for piece, *others in planned.pieces(self._scene, self._numerics):
+            left -= piece.count + sum(others)
             C, volume = piece.stored(self._scene, self._numerics)
             shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
             inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
             if not left:
+                told = sharers.told(lambda counts=(shared, inside): counts)
+                shared, inside = (np.sum(counts, axis=0).tolist() for counts in zip(*told, strict=True))
                 _scene.warn_of_shared(body, shared, planned.count, earlier)
                 warn_of_counted(self._colliders, inside, planned.count, body.name)
                 self._parts.append(planned.part(self._core.next_id))
-            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left)
+            beside = others if self._distributed else ()
+            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left, *beside)
 
     def _index_materials(self) -> None:
         pairs = zip(self._materials, self._layers, strict=True)
@@ -644,7 +656,7 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     def _filled(self, body: _scene.Body, offset: FloatArray) -> int:
         with self._adding():
-            sampled = bodies.sample(body, self._scene, self._numerics, self._rng, self._core.particles)
+            sampled = self._sampled(body)
             self._insert(replace(sampled, x=sampled.x + offset))
             self._find_volumes()
         return len(sampled.x)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpm import _core
+from mpm.sampling.sharing import ALONE, Sharers, exact_sum, parts_of_sum
 from mpm.shapes import Shape
 from mpm.shapes.geometry import share_inside
 from mpm.shapes.volumes import distance_to
@@ -54,8 +55,12 @@ class Filling:
 
     extent: Counts  # of the lattice of cells
     each: float  # volume of a particle in a full cell
-    _occupied: list[tuple[Counts, Counts, Floats]] = field(default_factory=list)  # index, particles, volume
-    _stray: list[tuple[Counts, Floats]] = field(default_factory=list)  # index, volume
+    _occupied: list[tuple[Counts, Counts, Floats]] = field(
+        default_factory=lambda: [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+    )  # index, particles, volume
+    _stray: list[tuple[Counts, Floats]] = field(
+        default_factory=lambda: [(np.zeros(0, np.int64), np.zeros(0))]
+    )  # index, volume
 
     def add(self, index: Counts, share: Floats, candidates: Counts, kept: Counts) -> None:
         """Cells (m,) in ascending order: their filled shares, candidates and particles kept of these."""
@@ -70,21 +75,24 @@ class Filling:
         """Of particles in each cell that has some."""
         return np.concatenate([kept for _, kept, _ in self._occupied])
 
-    def volumes(self, total: float | None) -> tuple[Floats, Counts]:
-        """That of each particle in a cell, and the number of particles there, by cell. Their sum is `total` if that is
-        known. A cell's volume is shared evenly by its particles. Filled cells without a particle give theirs to the
-        nearest cells around that have some."""
+    def volumes(self, total: float | None, sharers: Sharers = ALONE) -> tuple[Floats, Counts]:
+        """That of each particle in a cell, and the number of particles there, by cell; of several processes, the own
+        cells. The sum of all is `total` if that is known. A cell's volume is shared evenly by its particles. Filled
+        cells without a particle give theirs to the nearest cells around that have some."""
         index, kept, volume = (np.concatenate(part) for part in zip(*self._occupied, strict=True))
         stray, given = (np.concatenate(part) for part in zip(*self._stray, strict=True))
-        volume = volume + self._from_strays(index, stray, given)
+        volume = volume + self._from_strays(index, *_joined(stray, given, sharers), sharers)
         one = volume / kept
         one[np.abs(one / self.each - 1) <= SAME] = self.each
-        sum_ = float((one * kept).sum())
+        parts = parts_of_sum(one * kept)
+        sum_ = exact_sum(sharers.told(lambda: parts))
         if total is not None and abs(total / sum_ - 1) > EXACT:
             one *= total / sum_
         return one, kept
 
-    def _from_strays(self, index: Counts, stray: Counts, given: Floats) -> Floats:
+    def _from_strays(self, index: Counts, stray: Counts, given: Floats, sharers: Sharers) -> Floats:
+        """What the cells `index` gain from the strays of all processes."""
+        known = np.append(index, -1)  # no cell
         gain, d = np.zeros(len(index)), len(self.extent)
         offsets = np.array(list(itertools.product((-1, 0, 1), repeat=d)))
         for axes in range(1, d + 1):  # neighbours across faces first, then across edges and corners
@@ -94,15 +102,24 @@ class Filling:
             around = cell[:, None] + offsets[np.abs(offsets).sum(axis=1) == axes]
             inside = ((around >= 0) & (around < self.extent)).all(axis=2)
             key = np.ravel_multi_index(tuple(np.moveaxis(around.clip(0, self.extent - 1), 2, 0)), self.extent)
-            place = np.minimum(np.searchsorted(index, key), len(index) - 1)
-            found = inside & (index[place] == key)
-            heirs = found.sum(axis=1)
+            place = np.searchsorted(index, key)
+            found = inside & (known[place] == key)
+            own = found.sum(axis=1)
+            heirs = np.sum(sharers.told(lambda own=own: own), axis=0)
             share = given / np.maximum(heirs, 1)
             gain += np.bincount(
                 place[found], np.broadcast_to(share[:, None], found.shape)[found], minlength=len(index)
             )
             stray, given = stray[heirs == 0], given[heirs == 0]
         return gain
+
+
+def _joined(stray: Counts, given: Floats, sharers: Sharers) -> tuple[Counts, Floats]:
+    """The strays of all processes, in the order of the cells."""
+    told = sharers.told(lambda: (stray, given))
+    stray, given = (np.concatenate(part) for part in zip(*told, strict=True))
+    order = np.argsort(stray, kind="stable")
+    return stray[order], given[order]
 
 
 SUB_CELLS = {2: 12, 3: 6}  # of a cell along an axis that particles share, about

@@ -11,15 +11,18 @@ import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpm.base import _check
-from mpm.base.memory import MOST_ROWS
+from mpm.base.memory import MACHINE, MOST_ROWS
 from mpm.sampling import bluenoise, pointvolumes
 from mpm.sampling.filling import Filler, Filling
+from mpm.sampling.sharing import ALONE, Sharers, exact_sum, parts_of_sum, repeated
+from mpm.sampling.streams import Stream
 from mpm.shapes import Box, Points, Shape
 from mpm.shapes.arguments import brief
 from mpm.shapes.volumes import Volume, volume_within
@@ -29,6 +32,10 @@ Floats = NDArray[np.float64]
 COARSE = 0.5  # of the shape's volume: so far may the number of particles be off without a warning
 UNSURE = 0.01  # relative error of a measured volume that causes a warning
 CHUNK = 1 << 18  # candidate points that are checked together
+LEAST_CHUNK = 1 << 14  # of one of several processes
+ROUNDS = (
+    16  # in which several processes fill a shape, at most where they check less than CHUNK points together
+)
 MILLIMETRES = 20  # times the size of the domain: a shape that large is probably in millimetres
 MARGIN = 1e-9  # of a (sub-)cell: random points avoid its faces, where rounding may change the cell
 
@@ -38,54 +45,97 @@ def sample(shape: Shape, **arguments: Any) -> tuple[Floats, Floats]:
     return plan(shape, **arguments, keep=True).whole()
 
 
+class Piece(NamedTuple):
+    """Particles of a shape that this process finds, and how many others find at the same time beside them."""
+
+    x: Floats  # (k, d)
+    volume: Floats  # (k,)
+    before: int
+    after: int
+
+
+class Sums(NamedTuple):
+    """What is known of all particles of a plan."""
+
+    volume: float  # [m³; in 2-D m²]
+    mass: float  # [kg]
+    least: float  # the volume of one
+    most: float
+
+
 @dataclass
 class Plan:
     """Particles that are known but for their places: those are found again, piece by piece, when they are asked for.
 
+    Several processes take the chunks of cells in turn: each knows its own, and all know how many particles the others
+    have.
+
     Attributes
     ----------
     each, number : (m,) ndarray
-        The volume of each particle of a cell [m³; in 2-D m²], and how many there are, of all cells with particles.
+        The volume of each particle of a cell [m³; in 2-D m²], and how many there are, of all own cells with particles.
+    of_chunk : ndarray
+        How many particles each chunk has.
     """
 
     each: Floats
     number: NDArray[np.int64]
+    of_chunk: NDArray[np.int64]
     _lattice: _Lattice | None = None
     _points: Floats | None = None
-    _kept: list[_Kept] = field(default_factory=list)
+    _kept: dict[int, _Kept] = field(default_factory=dict)
+    _sharers: Sharers = ALONE
 
     @property
     def count(self) -> int:
         """How many particles there are."""
-        return int(self.number.sum())
-
-    def volumes(self) -> Floats:
-        """Of all particles (n,)."""
-        return np.repeat(self.each, self.number)
+        return int(self.of_chunk.sum())
 
     def whole(self) -> tuple[Floats, Floats]:
-        """Positions (n, d) and volumes (n,) of all particles."""
+        """Positions (n, d) and volumes (n,) of all particles, in a process alone."""
         if self._points is not None:
             return self._points.copy(), self.each
-        return np.concatenate([x for x, _ in self.pieces()]), self.volumes()
+        return np.concatenate([one.x for one in self.pieces()]), np.repeat(self.each, self.number)
 
-    def pieces(self) -> Iterator[tuple[Floats, Floats]]:
-        """Positions (k, d) and volumes (k,), in the order of the particles; each piece once."""
-        if self._lattice is None:
+    def sums(self, density: float) -> Sums:
+        """Of all particles, which have a density [kg/m³]; exact, so that no order matters."""
+        parts = [parts_of_sum(repeated(one, self.number)) for one in (self.each, density * self.each)]
+        ends = (float(self.each.min()), float(self.each.max())) if len(self.each) else (np.inf, 0.0)
+        told = [(parts, ends)] if self._points is not None else self._sharers.told(lambda: (parts, ends))
+        volume, mass = (exact_sum(one[k] for one, _ in told) for k in range(2))
+        return Sums(volume, mass, min(low for _, (low, _) in told), max(high for _, (_, high) in told))
+
+    def pieces(self) -> Iterator[Piece]:
+        """Positions (k, d) and volumes (k,), in the order of the particles; each piece once. Several processes have
+        one each in every round, which may be empty."""
+        own, processes = self._sharers.process, self._sharers.processes
+        stream = None if self._lattice is None else self._lattice.stream()
+        done = 0
+        for begin in range(0, len(self.of_chunk), processes):
+            counts = self.of_chunk[begin : begin + processes]
+            if not counts.any():
+                continue
+            cells = self._kept[begin + own].cells if begin + own in self._kept else 0
+            found: list[tuple[Floats, Floats]] = []
+
+            def find(number: int, cells: slice, found: list[tuple[Floats, Floats]]) -> None:
+                found.append(self._find(number, cells, stream))
+
+            part = slice(done, done + cells)
+            self._sharers.told(partial(find, begin + own, part, found))
+            done += cells
+            yield Piece(*found[0], int(counts[:own].sum()), int(counts[own + 1 :].sum()))
+
+    def _find(self, number: int, cells: slice, stream: Stream | None) -> tuple[Floats, Floats]:
+        """The particles of a chunk, which is of a lattice with this stream, or of points."""
+        if stream is None or self._lattice is None:
             assert self._points is not None
-            for begin in range(0, len(self._points), CHUNK):
-                yield (
-                    self._points[begin : begin + CHUNK].copy(),
-                    self.each[begin : begin + CHUNK],
-                )  # copies are in C order
-            return
-        rng, done = copy.deepcopy(self._lattice.rng), 0
-        for kept in self._kept:
-            cells = slice(done, done + kept.cells)
-            done += kept.cells
-            x = kept.x(self._lattice, rng)
-            if len(x):
-                yield x, np.repeat(self.each[cells], self.number[cells])
+            part = slice(number * CHUNK, (number + 1) * CHUNK)
+            return self._points[part].copy(), self.each[part]  # copies are in C order
+        if number not in self._kept:
+            return np.zeros((0, self._lattice.domain.dimension)), np.zeros(0)
+        x = self._kept[number].x(self._lattice, stream)
+        return x, np.repeat(self.each[cells], self.number[cells])
 
 
 @dataclass
@@ -97,19 +147,24 @@ class _Lattice:
     per_cell: int
     side: int
     sampling: str
-    rng: np.random.Generator
+    rng: np.random.Generator  # as it is before the first cell
     first: NDArray[np.int64]
     extent: NDArray[np.int64]
     noise: bluenoise.Tile | None
+
+    def stream(self, rng: np.random.Generator | None = None) -> Stream:
+        """The random numbers of the cells, from this generator before the first one, or from a copy."""
+        irregular = self.sampling in ("stratified", "random")
+        each = self.per_cell * self.domain.dimension if irregular else 0
+        return Stream(copy.deepcopy(self.rng) if rng is None else rng, each)
 
     def cells(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells (m, d) of these numbers."""
         return self.first + np.stack(np.unravel_index(index, self.extent), axis=1)
 
-    def candidates(
-        self, cell: NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[Floats, NDArray[np.int64] | None]:
-        """See `_candidates`."""
+    def candidates(self, begin: int, end: int, stream: Stream) -> tuple[Floats, NDArray[np.int64] | None]:
+        """Of the cells begin .. end - 1; see `_candidates`."""
+        rng, cell = stream.of(begin, end), self.cells(np.arange(begin, end))
         return _candidates(
             cell, self.domain, self.dx, self.per_cell, self.side, self.sampling, rng, self.noise
         )
@@ -127,10 +182,10 @@ class _Kept:
     found: Floats | None
     """Their places, if they are kept."""
 
-    def x(self, lattice: _Lattice, rng: np.random.Generator) -> Floats:
+    def x(self, lattice: _Lattice, stream: Stream) -> Floats:
         if self.found is not None:
             return self.found
-        x, _ = lattice.candidates(lattice.cells(np.arange(self.begin, self.end)), rng)
+        x, _ = lattice.candidates(self.begin, self.end, stream)
         return x if self.bits is None else x[np.unpackbits(self.bits, count=len(x)).view(bool)]
 
 
@@ -149,6 +204,8 @@ def plan(
     room: int = MOST_ROWS,
     present: int = 0,
     keep: bool = False,
+    sharers: Sharers = ALONE,
+    holder: str = MACHINE.holder,
 ) -> Plan:
     """Fill a shape with particles. `mpm.mpm.numerics.Numerics` and `mpm.Scene` have checked the arguments.
 
@@ -176,9 +233,13 @@ def plan(
     scaled
         Whether the volumes of particles are to add up to that of the shape; if not, each has its share of a cell.
     room, present
-        How many particles this machine can hold, and how many of them are there already.
+        How many particles the memory can hold, and how many of them are there already.
     keep
         Keep the places, which takes memory and spares the time to find them again.
+    sharers
+        The processes that share the work; all call this with the same arguments. What one of them raises, all raise.
+    holder
+        Who has the memory, for messages.
 
     Returns
     -------
@@ -211,12 +272,13 @@ def plan(
     of_body = f" of {body!r}"
     refuse_outside(shape, domain, dx, of_body)
     if isinstance(shape, Points):
-        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}")
+        _refuse_too_many(len(shape.x), room, present, f"shape{of_body}", holder)
         volume = pointvolumes.find(shape, domain.lower, dx, each)
-        return Plan(volume, np.ones(len(volume), dtype=np.int64), _points=shape.x)
+        of_chunk = np.diff(np.append(np.arange(0, len(volume), CHUNK), len(volume)))
+        return Plan(volume, np.ones(len(volume), np.int64), of_chunk, _points=shape.x, _sharers=sharers)
 
     expected = shape._volume()
-    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m")
+    _refuse_too_many(0 if expected is None else expected / each, room, present, f"{size} = {dx:g} m", holder)
     first, last = _cell_range(shape, domain, dx, cells.astype(np.int64))
     extent = np.maximum(last - first, 0)
     if extent.prod(dtype=float) >= 2**53:
@@ -228,32 +290,51 @@ def plan(
     lattice = _Lattice(
         domain, dx, particles_per_cell, side, sampling, copy.deepcopy(rng), first, extent, noise
     )
-    kept: list[_Kept] = []
-    count = 0
-    step = CHUNK // particles_per_cell
-    for begin in range(0, int(extent.prod()), step):
-        index = np.arange(begin, min(begin + step, int(extent.prod())))
-        cell = lattice.cells(index)
-        x, owner = lattice.candidates(cell, rng)
-        inside = shape.contains(x)
-        number, here = _numbers(inside, owner, len(cell))
-        filling.add(index, filler.shares(cell), number, here)
-        count += int(here.sum())
-        if here.any():
-            bits = None if keep or inside.all() else np.packbits(inside)
-            found = x[inside] if keep else None
-            kept.append(_Kept(begin, int(index[-1]) + 1, int(np.count_nonzero(here)), bits, found))
-        elif sampling in ("stratified", "random") and not keep:
-            kept.append(_Kept(begin, int(index[-1]) + 1, 0, np.packbits(inside), None))  # for the generator
-        _refuse_too_many(count, room, present, f"{size} = {dx:g} m")
+    kept: dict[int, _Kept] = {}
+    cell_count, step = int(extent.prod()), _chunk(int(extent.prod()), particles_per_cell, sharers.processes)
+    stream = lattice.stream(rng)
+
+    def find() -> list[int]:
+        """How many particles the own chunks have."""
+        counts: list[int] = []
+        for begin in range(sharers.process * step, cell_count, sharers.processes * step):
+            index = np.arange(begin, min(begin + step, cell_count))
+            x, owner = lattice.candidates(begin, int(index[-1]) + 1, stream)
+            inside = shape.contains(x)
+            number, here = _numbers(inside, owner, len(index))
+            filling.add(index, filler.shares(lattice.cells(index)), number, here)
+            counts.append(int(here.sum()))
+            if here.any():
+                bits = None if keep or inside.all() else np.packbits(inside)
+                found = x[inside] if keep else None
+                some = int(np.count_nonzero(here))
+                kept[begin // step] = _Kept(begin, int(index[-1]) + 1, some, bits, found)
+            _refuse_too_many(sum(counts), room, present, f"{size} = {dx:g} m", holder)
+        return counts
+
+    of_chunk = np.zeros(-(-cell_count // step), dtype=np.int64)
+    for process, counts in enumerate(sharers.told(find)):
+        of_chunk[process :: sharers.processes] = counts
+    stream.of(cell_count, cell_count)  # where the next body goes on
+    count = int(of_chunk.sum())
+    _refuse_too_many(count, room, present, f"{size} = {dx:g} m", holder)
     if not count:
         raise ValueError(_nothing(shape, dx, domain, of_body, size))
     if not scaled:
         _warn_if_coarse(shape, domain, count * each, f"particles{of_body} have", f"{size} = {dx:g}", size)
         number = filling.numbers()
-        return Plan(np.full(len(number), each), number, lattice, _kept=kept)
-    one, number = filling.volumes(_total(shape, domain, dx, count * each, of_body))
-    return Plan(one, number, lattice, _kept=kept)
+        return Plan(np.full(len(number), each), number, of_chunk, lattice, _kept=kept, _sharers=sharers)
+    one, number = filling.volumes(_total(shape, domain, dx, count * each, of_body), sharers)
+    return Plan(one, number, of_chunk, lattice, _kept=kept, _sharers=sharers)
+
+
+def _chunk(cells: int, per_cell: int, processes: int) -> int:
+    """How many cells are filled together. What several processes find in a round waits beside the particles that are
+    there, so a round is to be a small part of all, and not so small that rounds take the time."""
+    points = CHUNK
+    if processes > 1:
+        points = min(CHUNK, max(LEAST_CHUNK, cells * per_cell // (ROUNDS * processes)))
+    return max(1, points // per_cell)
 
 
 def _numbers(
@@ -303,12 +384,12 @@ def _warn_if_coarse(
     return found
 
 
-def _refuse_too_many(count: float, room: int, present: int, given: str) -> None:
+def _refuse_too_many(count: float, room: int, present: int, given: str, holder: str) -> None:
     if count + present > room:
         beside = f" beside the {present:.3g} of other bodies" * (present > 0)
         raise MemoryError(
             f"{given}: {'more than ' * (count + present < 1.01 * room)}{count:.3g} particles{beside}; "
-            f"this machine holds at most {room:.3g}"
+            f"{holder} at most {room:.3g}"
         )
 
 

@@ -29,6 +29,9 @@ TOGETHER = {
 """The methods of a core in which processes exchange particles, or what they find in them, and what to call them."""
 
 
+SHARE = 10  # arguments of `add_particles` that adds other particles in every process
+
+
 def refuse_material(material: Material) -> None:
     """Raise for a material that has to be written by row, which no process has."""
     if material._varies:
@@ -70,12 +73,21 @@ class DistributedCore:
         def called(*arguments: Any) -> Any:
             def both() -> Any:
                 name = " ".join([what, *(one for one in arguments[:1] if isinstance(one, str))])
-                self._team.meet(name, _digest(arguments))
+                self._team.meet(name, _digest(_common(arguments)))
                 return call(*arguments)
 
             return interrupts.undisturbed(both)
 
         return called
+
+
+def _common(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What of the arguments is the same in all processes: not the particles that each adds between `before` and `after`
+    of others."""
+    if len(arguments) < SHARE:
+        return arguments
+    x, *_, material, left, before, after = arguments
+    return material, left, before + len(x) + after
 
 
 def _digest(arguments: tuple[Any, ...]) -> str:

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from mpm.base import _check, interrupts
+from mpm.base import _check, interrupts, memory
 from mpm.errors import SimulationError
+from mpm.sampling.sharing import Sharers
 
 PIECE = 2**30  # bytes of a message at most: counts of MPI may have 32 bits
 NAMED = 8  # processes in an error
@@ -66,6 +67,7 @@ class Team:
         "_own",
         "_past",
         "comm",
+        "memory",
         "messages",
         "process",
         "processes",
@@ -89,7 +91,8 @@ class Team:
         self._failing = -1  # the process whose failure has ended the last run of the core
         self._open: list[str] = []  # the meetings to which this process will come, the outermost first
         self._past: tuple[str, BaseException] | None = None  # one of them that is over: others have met there
-        self.threads = self._share_of_processors()  # here, as a copy of a simulation asks no other process
+        # Here, as a copy of a simulation asks no other process.
+        self.threads, self.memory = self._share_of_machine()
         self.sent = self.messages = self.reductions = 0
 
     # ---- what the core calls -----------------------------------------------------------------------------
@@ -166,16 +169,16 @@ class Team:
 
         interrupts.answered(answered)
 
-    def told(self, find: Callable[[], K]) -> list[K]:
-        """What `find` returns in every process at the beginning of a run; what one of them raises, all raise."""
+    def told(self, find: Callable[[], K], name: str = BEGINNING) -> list[K]:
+        """What `find` returns in every process that comes to `name`; what one of them raises, all raise."""
         error: BaseException | None = None
         found: K | None = None
         try:
-            with self._coming_to(BEGINNING):
+            with self._coming_to(name):
                 found = find()
         except BaseException as raised:
             error = raised
-        return cast("list[K]", self._meet(BEGINNING, error, found))
+        return cast("list[K]", self._meet(name, error, found))
 
     def compare(self, find: Callable[[], object]) -> None:
         """Raise a RuntimeError unless all processes find the same."""
@@ -239,6 +242,10 @@ class Team:
         """The number that a process has."""
         return float(interrupts.undisturbed(lambda: self._communicator().bcast(number, process)))
 
+    def sharers(self, name: str) -> Sharers:
+        """The processes, for work that they share between runs."""
+        return _Sharers(self, name)
+
     def _communicator(self) -> Any:
         """The one of the team, unless it has ended. All processes free a communicator together."""
         if self._mpi.Is_finalized() or self._own == self._mpi.COMM_NULL:
@@ -290,14 +297,27 @@ class Team:
             raise error
         return [key for *_, key in told]
 
-    def _share_of_processors(self) -> int:
-        """The processors of this machine, shared out among the processes on it."""
+    def _share_of_machine(self) -> tuple[int, float]:
+        """The processors of this machine, and the memory of the machine that has least [bytes], shared out among the
+        processes on it."""
         here = self.comm.Split_type(self._mpi.COMM_TYPE_SHARED)
         try:
             allowed = here.allgather(_processors())
         finally:
             here.Free()
-        return max(1, len(frozenset().union(*allowed)) // len(allowed))
+        least = min(self._own.allgather(memory.available() / len(allowed)))
+        return max(1, len(frozenset().union(*allowed)) // len(allowed)), least
+
+
+class _Sharers:
+    """See `mpm.sampling.sharing.Sharers`."""
+
+    def __init__(self, team: Team, name: str) -> None:
+        self._team, self._name = team, name
+        self.process, self.processes = team.process, team.processes
+
+    def told(self, find: Callable[[], K]) -> list[K]:
+        return self._team.told(find, self._name)
 
 
 def team_of(comm: Any, distributed: object) -> Team | None:
@@ -305,6 +325,13 @@ def team_of(comm: Any, distributed: object) -> Team | None:
     if _check.flag("distributed", distributed) and comm is None:
         raise ValueError("distributed = True: needs comm=, the MPI processes that have the particles")
     return None if comm is None else Team(comm)
+
+
+def room_of(team: Team | None, distributed: bool) -> memory.Room:
+    """The memory of a process of a team for particles: for all of them, or for a share."""
+    if team is None or team.processes == 1:
+        return memory.MACHINE
+    return memory.Room(team.memory, 1 / team.processes if distributed else 1)
 
 
 def _nothing() -> None:
