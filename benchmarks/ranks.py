@@ -3,18 +3,34 @@
     mpiexec -n 2 python -m mpi4py benchmarks/ranks.py --particles 1000000 --threads 1
 
 Compare with ``--particles 1000000 --threads 2`` without mpiexec. Processor time does not depend on what else a machine
-runs, as long as processes do not spin while they wait. With ``--distributed``, each process has its own particles
-alone. Memory is that of the process on Linux beyond what it has before the simulation is made, in bytes per particle
-of all.
+runs; what processes spend in MPI, where they spin while they wait, is told apart. With ``--distributed``, each process
+has its own particles alone. Memory is that of the process on Linux beyond what it has before the simulation is made, in
+bytes per particle of all.
+
+    python benchmarks/ranks.py model --particles 1000000000
+
+runs nothing: it counts the bytes and messages of 8 to 4,096 processes (ranks_count.py) for a full cube, and models the
+time of a step from them.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from pathlib import Path
 
+import ranks_count
+
 import mpm
+
+# The machines of the model.
+PARTICLE = 30e-9  # s per particle and step of one core
+LATENCY = 5e-6  # s per message, and per level of a collective call
+BANDWIDTH = 10e9  # B/s of a process
+TOGETHER, ADAPTER = 64, 25e9  # processes of a machine, and B/s of the adapter that they share
+GRID = 0.05  # share of the passes over nodes in a step of one process
+CALLS = 2 * 2  # collective calls of a step: sums and maxima of both reductions
 
 
 def memory(name: str) -> int:
@@ -24,13 +40,58 @@ def memory(name: str) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
 
 
+def model(particles: int, counts: list[int]) -> None:
+    """Efficiency of a step: the time of the particles alone over that of the most loaded process."""
+    blocks = max(1, round((particles / 512) ** (1 / 3)))
+    groups = ranks_count.full_cube(blocks)
+    alone = (blocks + 2) ** 3
+    print(
+        f"{groups.count.sum():,} particles; bytes, messages and shares are those of the process that has most"
+    )
+    print(
+        "processes | particles  KiB sent  messages  inner | grid  reductions | 1 link each     | shared adapter"
+    )
+    print(
+        "          |                              tasks   |       ms         | alone / overlap | alone / overlap"
+    )
+    for processes in counts:
+        count = ranks_count.exchange(groups, processes, together=TOGETHER)
+        ideal = groups.count.sum() / processes * PARTICLE
+        sweeps = count.particles.max() * PARTICLE
+        grid = GRID * ideal * count.blocks.max() * processes / alone
+        levels = math.ceil(math.log2(processes))
+        reductions = levels * (CALLS * LATENCY + 2 * ranks_count.STEP / BANDWIDTH)
+        link = count.sent.max() / BANDWIDTH + count.messages.max() * LATENCY
+        machines = [count.away[k : k + TOGETHER].sum() for k in range(0, processes, TOGETHER)]
+        adapter = max(link, max(machines) / ADAPTER + count.messages.max() * LATENCY)
+        inner = (count.inner / count.particles.clip(1)).min()
+        told = []
+        for exchange in (link, adapter):
+            for hidden in (0.0, inner * sweeps):
+                told.append(ideal / (sweeps * (1 - GRID) + grid + max(0.0, exchange - hidden) + reductions))
+        print(
+            f"{processes:9} | {count.particles.max():10,} {count.sent.max() / 1024:8,.0f} {count.messages.max():9} "
+            f"{inner:6.2f} | {grid / ideal:.3f} {1e3 * reductions:9.3f} | {told[0]:6.2f} / {told[1]:.2f}   "
+            f"| {told[2]:6.2f} / {told[3]:.2f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--particles", type=int, default=262_144)
+    parser.add_argument("what", nargs="?", choices=["run", "model"], default="run")
+    parser.add_argument("--particles", type=int, help="default: 262,144, and 10^9 for the model")
+    parser.add_argument(
+        "--processes", type=int, nargs="+", default=[8, 64, 512, 1024, 4096], help="of the model"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--distributed", action="store_true")
     options = parser.parse_args()
+    if options.what == "model":
+        model(options.particles or 10**9, options.processes)
+        return
+    options.particles = options.particles or 262_144
     try:
         from mpi4py.MPI import COMM_WORLD as comm
     except (ImportError, RuntimeError):

@@ -25,6 +25,9 @@ import mpm
 import scenes
 from test_replicas import found, walled
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # behind all else, as in test_peers
+import ranks_count
+
 distributed = False
 DISTRIBUTED = "distributed:"  # before the name of a scene that runs so
 
@@ -246,24 +249,43 @@ def flawed(comm: Any, folder: Path) -> str:
 
 
 def counted(comm: Any, folder: Path) -> str:
-    """A step of two processes has one message to the neighbour, and a reduction each of the grid, of the new state, and
-    of the books of all colliders."""
-    if comm is None or comm.size != 2:
+    """Bytes and messages of a step are those that blocks of particles tell; the books of all colliders take one
+    reduction."""
+    if comm is None:
         return "told"
-    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
-    scene.add(mpm.shapes.Box((0.25,) * 3, (0.75,) * 3), scenes.MATERIALS["neo_hookean"])
-    for axis in np.eye(3):
-        scene.add_collider(mpm.shapes.HalfSpace(0.24 * axis, axis), contact="slip")
-    sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", comm=comm)
-    sim.step(1)  # bins
-    told = []
-    for steps in (4, 10):
-        team = sim._team
-        before = (team.messages, team.reductions)
-        sim.step(steps)
-        told.append([now - then for now, then in zip((team.messages, team.reductions), before, strict=True)])
-    assert sim.health["binnings"] == 1
-    assert [(b - a) / 6 for a, b in zip(*told, strict=True)] == [1, 3], told
+    neighbours = []
+    for dim, colliders, options in (
+        (3, 0, {"dtype": "float32"}),
+        (3, 3, {"kernel": "cubic"}),
+        (2, 0, {"dtype": "float32"}),
+    ):
+        scene = mpm.Scene((0,) * dim, (1,) * dim)
+        scene.add(mpm.shapes.Box((0.25,) * dim, (0.75,) * dim), scenes.MATERIALS["neo_hookean"])
+        for axis in np.eye(dim)[:colliders]:
+            scene.add_collider(mpm.shapes.HalfSpace(0.24 * axis, axis), contact="slip")
+        dx = 1 / (20 if dim == 3 else 192)
+        sim = mpm.Simulation(scene, dx=dx, comm=comm, **options)
+        x = np.array(sim.particles.x, np.float64)
+        count = ranks_count.exchange(
+            ranks_count.groups_of(x, scene.lower, dx, 3 if colliders else 2),
+            comm.size,
+            sim.particles.x.itemsize,
+        )
+        sim.step(1)  # bins
+        told = []
+        for steps in (4, 10):  # the end of a run has messages of its own
+            team = sim._team
+            before = (team.sent, team.messages, team.reductions, team.reduced)
+            sim.step(steps)
+            after = (team.sent, team.messages, team.reductions, team.reduced)
+            told.append(np.subtract(after, before))
+        assert sim.health["binnings"] == 1
+        process, of_step = comm.rank, (told[1] - told[0]) / 6
+        expected = [count.sent[process], count.messages[process], 3 if colliders else 2]
+        assert [*of_step[:3]] == expected, (of_step, expected)
+        assert colliders or of_step[3] == ranks_count.STEP, (of_step, ranks_count.STEP)
+        neighbours.append(count.messages.max())
+    assert comm.size == 1 or all(neighbours)
     return "told"
 
 

@@ -69,6 +69,7 @@ class Team:
         "messages",
         "process",
         "processes",
+        "reduced",
         "reductions",
         "sent",
         "threads",
@@ -90,7 +91,7 @@ class Team:
         self._open: list[str] = []  # the meetings to which this process will come, the outermost first
         self._past: tuple[str, BaseException] | None = None  # one of them that is over: others have met there
         self.threads = self._share_of_processors()  # here, as a copy of a simulation asks no other process
-        self.sent = self.messages = self.reductions = 0
+        self.sent = self.messages = self.reduced = self.reductions = 0  # bytes and calls
 
     # ---- what the core calls -----------------------------------------------------------------------------
 
@@ -114,6 +115,7 @@ class Team:
             self._own.Allreduce(self._mpi.IN_PLACE, [sums, kind], self._mpi.SUM)
         if len(most):
             self._own.Allreduce(self._mpi.IN_PLACE, [most, kind], self._mpi.MAX)
+        self.reduced += len(sums) + len(most)
         self.reductions += 1
 
     def answer(self) -> None:
