@@ -11,6 +11,10 @@ bytes per particle of all.
 
 runs nothing: it counts the bytes and messages of 8 to 4,096 processes (ranks_count.py) for a full cube, and models the
 time of a step from them.
+
+    mpiexec -n 2 python -m mpi4py benchmarks/ranks.py balance --particles 330000
+
+runs a dam break onto sand, whose particles take longer than those of water, and prints how cuts follow.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ import argparse
 import math
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import ranks_count
 
 import mpm
@@ -41,45 +47,73 @@ def memory(name: str) -> int:
 
 
 def model(particles: int, counts: list[int]) -> None:
-    """Efficiency of a step: the time of the particles alone over that of the most loaded process."""
+    """Efficiency of a step: the time of the particles alone over that of the slowest process."""
     blocks = max(1, round((particles / 512) ** (1 / 3)))
     groups = ranks_count.full_cube(blocks)
-    alone = (blocks + 2) ** 3
+    particles = int(groups.count.sum())
+    print(f"{particles:,} particles. Bytes, messages and blocks: of the process with most")
     print(
-        f"{groups.count.sum():,} particles; bytes, messages and shares are those of the process that has most"
+        "inner: share of particles in tasks that send nothing; blocks: of nodes, over those of an equal share"
     )
     print(
-        "processes | particles  KiB sent  messages  inner | grid  reductions | 1 link each     | shared adapter"
+        "processes | particles KiB sent messages inner blocks reductions | a link each       | shared adapters"
     )
     print(
-        "          |                              tasks   |       ms         | alone / overlap | alone / overlap"
+        "          |                                             ms      | without / overlap | without / overlap"
     )
     for processes in counts:
         count = ranks_count.exchange(groups, processes, together=TOGETHER)
-        ideal = groups.count.sum() / processes * PARTICLE
-        sweeps = count.particles.max() * PARTICLE
-        grid = GRID * ideal * count.blocks.max() * processes / alone
+        ideal = particles / processes * PARTICLE
+        more_blocks = count.blocks * processes / (blocks + 2) ** 3
+        sweeps = (1 - GRID) * count.particles * PARTICLE
         levels = math.ceil(math.log2(processes))
-        reductions = levels * (CALLS * LATENCY + 2 * ranks_count.STEP / BANDWIDTH)
-        link = count.sent.max() / BANDWIDTH + count.messages.max() * LATENCY
-        machines = [count.away[k : k + TOGETHER].sum() for k in range(0, processes, TOGETHER)]
-        adapter = max(link, max(machines) / ADAPTER + count.messages.max() * LATENCY)
-        inner = (count.inner / count.particles.clip(1)).min()
+        reductions = levels * (CALLS * LATENCY + ranks_count.STEP / BANDWIDTH)
+        busy = sweeps + GRID * ideal * more_blocks + reductions
+        machines = np.add.reduceat(count.away, range(0, processes, TOGETHER))
+        shared = np.repeat(machines / ADAPTER, TOGETHER)[:processes]
         told = []
-        for exchange in (link, adapter):
-            for hidden in (0.0, inner * sweeps):
-                told.append(ideal / (sweeps * (1 - GRID) + grid + max(0.0, exchange - hidden) + reductions))
+        for seconds in (count.sent / BANDWIDTH, np.maximum(count.sent / BANDWIDTH, shared)):
+            exchange = seconds + count.messages * LATENCY
+            hidden = np.minimum(exchange, count.inner * PARTICLE)
+            told += [ideal / (busy + exchange).max(), ideal / (busy + exchange - hidden).max()]
+        inner = count.inner.sum() / particles
         print(
-            f"{processes:9} | {count.particles.max():10,} {count.sent.max() / 1024:8,.0f} {count.messages.max():9} "
-            f"{inner:6.2f} | {grid / ideal:.3f} {1e3 * reductions:9.3f} | {told[0]:6.2f} / {told[1]:.2f}   "
-            f"| {told[2]:6.2f} / {told[3]:.2f}",
+            f"{processes:9} | {count.particles.max():9} {count.sent.max() / 1024:8,.0f} {count.messages.max():8} "
+            f"{inner:5.2f} {more_blocks.max():6.2f} {1e3 * reductions:10.3f} | {told[0]:8.2f} / {told[1]:.2f}   "
+            f"| {told[2]:8.2f} / {told[3]:.2f}",
             flush=True,
         )
 
 
+def balance(comm: Any, particles: int, steps: int) -> None:
+    """Print what binnings move, and the most loaded process over the mean, from stretch to stretch of a run."""
+    dx = 1 / round((particles / (4 * 0.84)) ** 0.5)
+    scene = mpm.Scene((0, 0), (2, 1), gravity=(0, -9.81), walls="separate")
+    scene.add(mpm.shapes.Box((0, 0), (0.6, 0.7)), mpm.materials.Fluid(bulk_modulus=2e5, density=1000))
+    scene.add(mpm.shapes.Box((1.2, 0), (1.8, 0.7)), mpm.materials.Sand(E=4e5))
+    sim = mpm.Simulation(scene, dx=dx, dtype="float32", threads=1, comm=comm, distributed=True)
+    sim.step(1)
+    before, began = sim._core.migrations(), sim.health["binnings"]
+    for stretch in range(8):
+        sim.step(steps)
+        now = sim._core.migrations()
+        moved, crossed, spent = (a - b for a, b in zip(now, before, strict=True))
+        binnings = sim.health["binnings"]
+        spents = comm.gather(spent)
+        if spents is not None and binnings > began:
+            allowed = 2 * crossed + (binnings - began) * (comm.size - 1) * ranks_count.PER_TASK
+            print(
+                f"stretch {stretch}: {binnings - began} binnings moved {moved} particles; {crossed} had crossed a cut "
+                f"(2 x crossed + a task per cut: {allowed}); most loaded process / mean: "
+                f"{max(spents) * len(spents) / sum(spents):.3f}",
+                flush=True,
+            )
+        before, began = now, binnings
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="?", choices=["run", "model"], default="run")
+    parser.add_argument("what", nargs="?", choices=["run", "model", "balance"], default="run")
     parser.add_argument("--particles", type=int, help="default: 262,144, and 10^9 for the model")
     parser.add_argument(
         "--processes", type=int, nargs="+", default=[8, 64, 512, 1024, 4096], help="of the model"
@@ -96,6 +130,9 @@ def main() -> None:
         from mpi4py.MPI import COMM_WORLD as comm
     except (ImportError, RuntimeError):
         comm = None
+    if options.what == "balance":
+        balance(comm, options.particles, options.steps)
+        return
     cells = round((options.particles / 8) ** (1 / 3))
     scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
     dx = 1 / (2 * cells)

@@ -289,6 +289,36 @@ def counted(comm: Any, folder: Path) -> str:
     return "told"
 
 
+def balanced(comm: Any, folder: Path) -> str:
+    """Cuts follow the time that tasks take, and the particles, with few moves and the bits of one process."""
+    if comm is None or comm.size != 2:
+        return "told"
+
+    def make(**how: Any) -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (2, 1), gravity=(0, -9.81), walls="separate")
+        fluid, sand = mpm.materials.Fluid(bulk_modulus=2e5, density=1000), mpm.materials.Sand(E=4e5)
+        scene.add(mpm.shapes.Box((0, 0), (0.6, 0.7)), fluid, velocity=(2, 0))
+        scene.add(mpm.shapes.Box((1.2, 0), (1.8, 0.7)), sand, velocity=(0, 1))
+        return mpm.Simulation(scene, dx=1 / 160, dtype="float32", threads=1, **how)
+
+    steps = (1, 100, 80)
+    sim, told = make(comm=comm, distributed=True), []
+    for number in steps:
+        sim.step(number)
+        told.append([*sim._core.migrations(), sim.health["binnings"]])
+    moved, crossed, spent, binnings = np.subtract(told[2], told[1])
+    assert moved <= 2 * crossed + binnings * ranks_count.PER_TASK * 1.1, (told, binnings)
+    assert np.subtract(told[1], told[0])[0] > crossed  # cuts have moved
+    spents = comm.allgather(int(spent))
+    assert 2 * max(spents) / sum(spents) <= 1.2, spents  # 1.10, of twelve tasks; 1.33 with six in each
+    alone = make() if comm.rank == 0 else None
+    if alone is not None:
+        for number in steps:
+            alone.step(number)
+    assert digest(sim) == comm.bcast(alone and digest(alone))
+    return "told"
+
+
 def interrupted(comm: Any, folder: Path) -> str:
     """Ctrl-C in one process ends the run of all at the same whole step; a run after it goes on."""
     scene = mpm.Scene((0, 0), (1, 1))
@@ -445,6 +475,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         errors,
         escaped,
         counted,
+        balanced,
         failing,
         flawed,
         interrupted,
