@@ -582,6 +582,9 @@ class Simulation(Core):
         """Of the team: the lowest process whose own failure has ended a run since `join_team`; -1: none."""
     def holder(self, row: int, /) -> int:
         """The process of the team that moves the particle of a row, after a run; -1: there is none, or no team."""
+    def migrations(self) -> tuple[int, int, int]:
+        """Of all runs with a team: particles that binnings have moved to other processes, those of them that had
+        crossed a cut, and the processor time of own tasks up to the last binning [ns]."""
 
 class SPH(Core):
     def __init__(self, **options: Any) -> None:

@@ -413,6 +413,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "join_team": (Kind(Alone(), ()), whole(1), whole(0)),
         "leave_team": (),
         "failing_process": (),
+        "migrations": (),
         "holder": (whole(0, 1, 2**31),),
         "has_image": (text("sand"), Kind(False, ())),
         "lend": (text("x"),),

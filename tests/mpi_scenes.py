@@ -28,6 +28,9 @@ from mpm.base import memory
 from mpm.sampling import sampling
 from test_replicas import found, walled
 
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # behind all else, as in test_peers
+import ranks_count
+
 distributed = False
 DISTRIBUTED = "distributed:"  # before the name of a scene that runs so
 
@@ -249,24 +252,73 @@ def flawed(comm: Any, folder: Path) -> str:
 
 
 def counted(comm: Any, folder: Path) -> str:
-    """A step of two processes has one message to the neighbour, and a reduction each of the grid, of the new state, and
-    of the books of all colliders."""
+    """Bytes and messages of a step are those that blocks of particles tell; the books of all colliders take one
+    reduction."""
+    if comm is None or comm.size == 1:
+        return "told"
+    neighbours = []
+    for dim, colliders, options in (
+        (3, 0, {"dtype": "float32"}),
+        (3, 3, {"kernel": "cubic"}),
+        (2, 0, {"dtype": "float32"}),
+    ):
+        scene = mpm.Scene((0,) * dim, (1,) * dim)
+        scene.add(mpm.shapes.Box((0.25,) * dim, (0.75,) * dim), scenes.MATERIALS["neo_hookean"])
+        for axis in np.eye(dim)[:colliders]:
+            scene.add_collider(mpm.shapes.HalfSpace(0.24 * axis, axis), contact="slip")
+        dx = 1 / (20 if dim == 3 else 192)
+        sim = mpm.Simulation(scene, dx=dx, comm=comm, **options)
+        x = np.array(sim.particles.x, np.float64)
+        count = ranks_count.exchange(
+            ranks_count.groups_of(x, scene.lower, dx, 3 if colliders else 2),
+            comm.size,
+            sim.particles.x.itemsize,
+        )
+        sim.step(1)  # bins
+        told = []
+        for steps in (4, 10):  # the end of a run has messages of its own
+            team = sim._team
+            before = (team.sent, team.messages, team.reductions, team.reduced)
+            sim.step(steps)
+            after = (team.sent, team.messages, team.reductions, team.reduced)
+            told.append(np.subtract(after, before))
+        assert sim.health["binnings"] == 1
+        process, of_step = comm.rank, (told[1] - told[0]) / 6
+        expected = [count.sent[process], count.messages[process], 3 if colliders else 2]
+        assert [*of_step[:3]] == expected, (of_step, expected)
+        assert colliders or of_step[3] == ranks_count.STEP, (of_step, ranks_count.STEP)
+        neighbours.append(count.messages.max())
+    assert all(neighbours)
+    return "told"
+
+
+def balanced(comm: Any, folder: Path) -> str:
+    """Cuts follow the time that tasks take, and the particles, with few moves and the bits of one process."""
     if comm is None or comm.size != 2:
         return "told"
-    scene = mpm.Scene((0, 0, 0), (1, 1, 1))
-    scene.add(mpm.shapes.Box((0.25,) * 3, (0.75,) * 3), scenes.MATERIALS["neo_hookean"])
-    for axis in np.eye(3):
-        scene.add_collider(mpm.shapes.HalfSpace(0.24 * axis, axis), contact="slip")
-    sim = mpm.Simulation(scene, dx=1 / 16, dtype="float32", comm=comm)
-    sim.step(1)  # bins
-    told = []
-    for steps in (4, 10):
-        team = sim._team
-        before = (team.messages, team.reductions)
-        sim.step(steps)
-        told.append([now - then for now, then in zip((team.messages, team.reductions), before, strict=True)])
-    assert sim.health["binnings"] == 1
-    assert [(b - a) / 6 for a, b in zip(*told, strict=True)] == [1, 3], told
+
+    def make(**how: Any) -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (2, 1), gravity=(0, -9.81), walls="separate")
+        fluid, sand = mpm.materials.Fluid(bulk_modulus=2e5, density=1000), mpm.materials.Sand(E=4e5)
+        scene.add(mpm.shapes.Box((0, 0), (0.6, 0.7)), fluid, velocity=(2, 0))
+        scene.add(mpm.shapes.Box((1.2, 0), (1.8, 0.7)), sand, velocity=(0, 1))
+        return mpm.Simulation(scene, dx=1 / 160, dtype="float32", threads=1, **how)
+
+    steps = (1, 100, 80)
+    sim, told = make(comm=comm, distributed=True), []
+    for number in steps:
+        sim.step(number)
+        told.append([*sim._core.migrations(), sim.health["binnings"]])
+    moved, crossed, spent, binnings = np.subtract(told[2], told[1])
+    assert moved <= 2 * crossed + binnings * ranks_count.PER_TASK * 1.1, (told, binnings)
+    assert np.subtract(told[1], told[0])[0] > crossed  # cuts have moved
+    spents = comm.allgather(int(spent))
+    assert 2 * max(spents) / sum(spents) <= 1.2, spents  # 1.10, of twelve tasks; 1.33 with six in each
+    alone = make() if comm.rank == 0 else None
+    if alone is not None:
+        for number in steps:
+            alone.step(number)
+    assert digest(sim) == comm.bcast(alone and digest(alone))
     return "told"
 
 
@@ -500,6 +552,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         errors,
         escaped,
         counted,
+        balanced,
         failing,
         flawed,
         sampled,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { BLOCKS_PER_ITEM = 16 };
 
 struct cpu {
@@ -62,12 +64,16 @@ struct sweep_call {
     const mpm_arguments *arguments;
     mpm_sweep_task *task;
     ptrdiff_t first;
+    int64_t *spent; /* per task; NULL: nobody asks */
 };
 
 static void sweep_item(void *context, ptrdiff_t item, int thread)
 {
     const struct sweep_call *call = context;
+    const int64_t start = call->spent ? mpm_clock_of_thread() : 0;
     call->task(&call->sweep, call->arguments, call->first + item, thread);
+    if (call->spent)
+        call->spent[call->first + item] += mpm_clock_of_thread() - start;
 }
 
 static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation operation, const mpm_arguments *arguments)
@@ -76,7 +82,7 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     const mpm_partition *partition = backend->partition;
     const ptrdiff_t first = partition ? (ptrdiff_t)partition->first_task : 0;
     struct sweep_call call = {*of, arguments, cpu->kernels->operation[operation][mpm_kernels_family(&of->scheme)],
-                              first};
+                              first, partition ? partition->spent : NULL};
     call.sweep.workspaces = cpu->workspaces;
     const size_t end = partition ? partition->end_task : of->grid->task_count;
     cpu->loop(cpu->pool, sweep_item, &call, (ptrdiff_t)end - first);
@@ -204,7 +210,8 @@ static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *r
     mpm_binning binning = *request;
     binning.pool = cpu->pool;
     binning.loop = cpu->loop;
-    return team ? mpm_migration_run(team, &binning, arrivals, particles, grid)
+    const int64_t *spent = backend->partition ? backend->partition->spent : NULL;
+    return team ? mpm_migration_run(team, &binning, arrivals, spent, particles, grid)
                 : mpm_binning_run(&binning, arrivals, particles, grid);
 }
 

@@ -108,7 +108,7 @@ mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, 
     }
     const bool reflects = simulation->settings.heat || grid->field[MPM_GRID_FILL];
     if (mpm_partition_find(&halo->partition, allocator, grid, symmetry, simulation->settings.dim, reflects,
-                           team->transport.processes, team->transport.own))
+                           team))
         return MPM_OUT_OF_MEMORY;
     size_t fields = 0;
     for (int f = 0; f < MPM_GRID_FIELD_COUNT; f++)

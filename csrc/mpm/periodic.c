@@ -38,10 +38,9 @@ mpm_status mpm_periodic_begin(mpm_simulation *simulation, const mpm_team *team, 
         return MPM_OK;
     mpm_particles mapped = mpm_particles_map(particles, X, X + 1, MPM_WRITE);
     if (team) {
-        const mpm_transport *transport = &team->transport;
-        const size_t first = mpm_partition_first_group(&simulation->grid, transport->processes, transport->own);
-        mapped.group_count =
-            mpm_partition_first_group(&simulation->grid, transport->processes, transport->own + 1) - first;
+        const int32_t own = team->transport.own;
+        const size_t first = mpm_partition_first_group(&simulation->grid, team, own);
+        mapped.group_count = mpm_partition_first_group(&simulation->grid, team, own + 1) - first;
         mapped.groups += first;
     }
     mpm_exchange exchange = mpm_describe_exchange(simulation, &mapped, MPM_FIELD_X, NULL);

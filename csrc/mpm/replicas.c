@@ -12,14 +12,18 @@ mpm_status mpm_replicas_join(mpm_simulation *simulation, const mpm_transport *tr
     if (simulation->team || simulation->has_rigid)
         return MPM_BAD_ARGUMENT;
     simulation->team = &simulation->own_team;
-    *simulation->team = (mpm_team){.transport = *transport, .failing = -1};
+    const mpm_team *last = &simulation->own_team;
+    *simulation->team = (mpm_team){.transport = *transport, .failing = -1, .migrated = last->migrated,
+                                   .crossed = last->crossed, .spent = last->spent};
     return MPM_OK;
 }
 
 bool mpm_replicas_leave(mpm_simulation *simulation)
 {
-    if (!simulation->distributed)
+    if (!simulation->distributed) {
+        mpm_team_clear(&simulation->own_team, &simulation->run.allocator);
         simulation->team = NULL;
+    }
     return !simulation->distributed;
 }
 
@@ -50,8 +54,7 @@ void mpm_replicas_join_rows(const mpm_simulation *simulation, void *rows, size_t
 static size_t first_tile(const mpm_simulation *simulation, int32_t process)
 {
     const mpm_particles *particles = &simulation->particles;
-    const size_t group =
-        mpm_partition_first_group(&simulation->grid, simulation->team->transport.processes, process);
+    const size_t group = mpm_partition_first_group(&simulation->grid, simulation->team, process);
     if (group < particles->group_count)
         return (size_t)particles->groups[group].first_tile;
     const mpm_group *last = &particles->groups[particles->group_count - 1]; /* new particles wait behind it */

@@ -113,6 +113,7 @@ void mpm_simulation_free(mpm_simulation *simulation)
     mpm_layers_clear(&simulation->layers, &allocator);
     mpm_memory_free(&allocator, simulation->waiting.arrivals);
     mpm_memory_free(&allocator, simulation->waiting.cell);
+    mpm_team_clear(&simulation->own_team, &allocator);
     mpm_run_clear(&simulation->run);
     simulation->backend->free(simulation->backend);
     mpm_memory_free(&allocator, simulation);

@@ -77,6 +77,7 @@ PyObject *mpm_python_team_join(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused);
 PyObject *mpm_python_team_failing(PyObject *self, PyObject *unused);
 PyObject *mpm_python_team_holder(PyObject *self, PyObject *args);
+PyObject *mpm_python_team_migrations(PyObject *self, PyObject *unused);
 PyObject *mpm_python_team_of_threads(PyObject *self, PyObject *args);
 PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
 #define MPM_PYTHON_TEAMS \
@@ -89,5 +90,8 @@ PyObject *mpm_python_team_join_threads(PyObject *self, PyObject *args);
      "failing_process() -> int: of the team, whose failure has ended a run; -1: none"}, \
     {"holder", mpm_python_team_holder, METH_VARARGS, \
      "holder(row) -> int: the process of the team that moves a particle, after a run; -1: none"}, \
+    {"migrations", mpm_python_team_migrations, METH_NOARGS, \
+     "migrations() -> (int, int, int): particles that binnings have moved to other processes, those of them that had " \
+     "crossed a cut, and what own tasks have spent up to the last binning [ns]"}, \
     {"_new_team", mpm_python_team_of_threads, METH_VARARGS, "_new_team(processes): for tests: one of threads"}, \
     {"_join_team", mpm_python_team_join_threads, METH_VARARGS, "_join_team(team, process): for tests: of threads"}

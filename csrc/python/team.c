@@ -159,6 +159,15 @@ PyObject *mpm_python_team_holder(PyObject *self, PyObject *args)
     return simulation ? PyLong_FromLong(mpm_replicas_holder(simulation, row)) : NULL;
 }
 
+PyObject *mpm_python_team_migrations(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const mpm_simulation *simulation = enter(self);
+    const mpm_team *team = simulation ? &simulation->own_team : NULL;
+    return team ? Py_BuildValue("(LLL)", (long long)team->migrated, (long long)team->crossed, (long long)team->spent)
+                : NULL;
+}
+
 PyObject *mpm_python_team_leave(PyObject *self, PyObject *unused)
 {
     (void)unused;

@@ -6,6 +6,25 @@
 
 enum { MOST_SUMS = MPM_TEAM_NUMBERS * MPM_EXACT_INTEGERS };
 
+mpm_status mpm_team_fit(mpm_team *team, const mpm_allocator *allocator)
+{
+    const size_t count = (size_t)team->transport.processes + 1;
+    if (!team->cut)
+        team->equal = true;
+    if (!team->cut)
+        team->cut = mpm_memory_new(allocator, count, sizeof *team->cut);
+    if (!team->spare_cut)
+        team->spare_cut = mpm_memory_new(allocator, count, sizeof *team->spare_cut);
+    return team->cut && team->spare_cut ? MPM_OK : MPM_OUT_OF_MEMORY;
+}
+
+void mpm_team_clear(mpm_team *team, const mpm_allocator *allocator)
+{
+    mpm_memory_free(allocator, team->cut);
+    mpm_memory_free(allocator, team->spare_cut);
+    team->cut = team->spare_cut = NULL;
+}
+
 void mpm_team_note(mpm_team *team, mpm_status status)
 {
     if (!team->pending)

@@ -46,6 +46,12 @@ typedef struct mpm_team {
     mpm_status pending; /* of the own process, which the others do not know yet */
     mpm_status status;  /* the worst that reductions have told since mpm_team_take */
     int32_t failing;    /* the lowest process with the last status that was not OK; -1: there was none */
+    int32_t *cut, *spare_cut; /* per process: its first task of the present grid; one more at the end; NULL or `equal`:
+                               * all have as many */
+    bool equal;
+    int64_t migrated, crossed; /* particles that binnings have moved to other processes; those of them that had crossed
+                                * a cut of before */
+    int64_t spent;             /* by own tasks up to the last binning [ns of a processor] */
 } mpm_team;
 
 /** The first of `count` things that a process has a share of, which are as many as those of others; that of process
@@ -54,6 +60,17 @@ static inline size_t mpm_team_cut(size_t count, int32_t processes, int32_t proce
 {
     return count * (size_t)process / (size_t)processes;
 }
+
+/** The first of `tasks` tasks that a process has; that of process `processes` is `tasks`. */
+static inline size_t mpm_team_first_task(const mpm_team *team, size_t tasks, int32_t process)
+{
+    return team->cut && !team->equal ? (size_t)team->cut[process]
+                                     : mpm_team_cut(tasks, team->transport.processes, process);
+}
+
+/** Makes room for cuts that follow the particles. Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_team_fit(mpm_team *team, const mpm_allocator *allocator);
+void mpm_team_clear(mpm_team *team, const mpm_allocator *allocator);
 
 /** Notes an error of the own process, unless it has failed already. */
 void mpm_team_note(mpm_team *team, mpm_status status);

@@ -71,6 +71,7 @@ class Team:
         "messages",
         "process",
         "processes",
+        "reduced",
         "reductions",
         "sent",
         "threads",
@@ -93,7 +94,7 @@ class Team:
         self._past: tuple[str, BaseException] | None = None  # one of them that is over: others have met there
         # Here, as a copy of a simulation asks no other process.
         self.threads, self.memory = self._share_of_machine()
-        self.sent = self.messages = self.reductions = 0
+        self.sent = self.messages = self.reduced = self.reductions = 0  # bytes and calls
 
     # ---- what the core calls -----------------------------------------------------------------------------
 
@@ -117,6 +118,7 @@ class Team:
             self._own.Allreduce(self._mpi.IN_PLACE, [sums, kind], self._mpi.SUM)
         if len(most):
             self._own.Allreduce(self._mpi.IN_PLACE, [most, kind], self._mpi.MAX)
+        self.reduced += len(sums) + len(most)
         self.reductions += 1
 
     def answer(self) -> None:

@@ -260,9 +260,8 @@ static mpm_status lay_groups(struct plan *plan, const mpm_grid *fresh)
     const uint32_t lanes = (uint32_t)plan->old->lanes;
     size_t first = 0, end = plan->group_count;
     if (plan->team && plan->team->distributed) {
-        const mpm_transport *transport = &plan->team->transport;
-        first = mpm_partition_first_group(fresh, transport->processes, transport->own);
-        end = mpm_partition_first_group(fresh, transport->processes, transport->own + 1);
+        first = mpm_partition_first_group(fresh, plan->team, plan->team->transport.own);
+        end = mpm_partition_first_group(fresh, plan->team, plan->team->transport.own + 1);
     }
     for (size_t g = 0; g < plan->group_count; g++) {
         mpm_group *group = &plan->groups[g];
@@ -480,6 +479,7 @@ static void clear_plan(struct plan *plan)
     mpm_memory_free(allocator, plan->groups);
     mpm_memory_free(allocator, plan->parts);
     mpm_memory_free(allocator, plan->first_part);
+    mpm_memory_free(allocator, plan->rate);
     mpm_memory_free(allocator, plan->source);
     mpm_block_map_clear(&plan->map);
 }
@@ -524,8 +524,8 @@ static void find_part(struct plan *plan, const mpm_grid *grid)
     if (!team)
         return;
     const int32_t own = team->transport.own, processes = team->transport.processes;
-    plan->first_old = mpm_partition_first_group(grid, processes, own);
-    plan->end_old = mpm_partition_first_group(grid, processes, own + 1);
+    plan->first_old = mpm_partition_first_group(grid, team, own);
+    plan->end_old = mpm_partition_first_group(grid, team, own + 1);
     if (team->distributed)
         return; /* all slots are own ones */
     plan->first_slot = plan->first_old < old->group_count ? (size_t)old->groups[plan->first_old].first_tile * lanes
@@ -544,7 +544,7 @@ mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid)
     return plan_own(plan);
 }
 
-mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid *fresh)
+mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *grid, mpm_grid *fresh)
 {
     const mpm_binning *request = plan->request;
     mpm_status status = count_particles(plan);
@@ -552,6 +552,8 @@ mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid
         status = mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
                                 request->symmetry, particles->dim, particles->real_size, request->fields,
                                 request->reach != NULL);
+    if (!status && plan->team)
+        mpm_migration_cut(plan, grid, fresh);
     if (!status)
         status = lay_groups(plan, fresh);
     if (status)
@@ -604,7 +606,7 @@ mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arriv
     struct plan plan = {.request = binning, .arrivals = *arrivals, .old = particles};
     mpm_grid fresh = {0};
     mpm_status status = mpm_binning_begin(&plan, grid);
-    if (!status && !(status = mpm_binning_lay(&plan, particles, &fresh)))
+    if (!status && !(status = mpm_binning_lay(&plan, particles, grid, &fresh)))
         status = mpm_binning_finish(&plan, particles, grid, &fresh);
     mpm_binning_end(&plan, &fresh);
     return status;

@@ -32,7 +32,7 @@ static struct part part_of(const struct plan *plan, size_t local, const struct f
 {
     const mpm_group *group = &plan->groups[local];
     struct part part = {{{group->block[0], group->block[1], group->block[2]}, group->material}, kind_of(first),
-                        plan->team->transport.own, (int32_t)local, 0, 0};
+                        plan->team->transport.own, (int32_t)local, 0, 0, 0};
     uint32_t histogram[CELLS] = {0};
     struct cursor cursor = cursor_of(plan, local);
     const bool whole = end - first == plan->first_feed[local + 1] - plan->first_feed[local];
@@ -44,6 +44,8 @@ static struct part part_of(const struct plan *plan, size_t local, const struct f
         part.count += (int32_t)cursor.next[c];
         part.cells |= (uint64_t)(cursor.next[c] > 0) << c;
     }
+    if (!part.kind && plan->rate) /* feeds of one group hardly differ */
+        part.cost = (int64_t)(plan->rate[(size_t)first->from - plan->first_old] * part.count);
     return part;
 }
 
@@ -61,6 +63,28 @@ static size_t list_parts(const struct plan *plan, struct part *parts)
         }
     }
     return count;
+}
+
+/* Finds what sweeps over the own old groups have spent. */
+static mpm_status find_rates(struct plan *plan, const mpm_grid *grid, const int64_t *spent)
+{
+    const mpm_team *team = plan->team;
+    if (!spent || plan->end_old == plan->first_old)
+        return MPM_OK;
+    plan->rate = mpm_memory_new(plan->request->allocator, plan->end_old - plan->first_old, sizeof *plan->rate);
+    if (!plan->rate)
+        return MPM_OUT_OF_MEMORY;
+    const size_t first = mpm_team_first_task(team, grid->task_count, team->transport.own);
+    const size_t end = mpm_team_first_task(team, grid->task_count, team->transport.own + 1);
+    for (size_t t = first; t < end; t++) {
+        double count = 0;
+        plan->team->spent += spent[t];
+        for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
+            count += plan->old->groups[g].count;
+        for (int32_t g = grid->task_group[t]; g < grid->task_group[t + 1]; g++)
+            plan->rate[(size_t)g - plan->first_old] = (double)spent[t] / count;
+    }
+    return MPM_OK;
 }
 
 /* Tells all processes the parts of all. `status`: of the own plan. The team agrees on errors. */
@@ -124,6 +148,147 @@ static mpm_status merge(struct plan *plan)
     plan->groups = groups;
     plan->group_count = count;
     return MPM_OK;
+}
+
+/* ---- the new cut ------------------------------------------------------------------------------------------------- */
+
+/* What a cut is chosen by. The numbers are integers, so that all processes choose the same. */
+struct choice {
+    const struct plan *plan;
+    const mpm_grid *fresh;
+    double rate;   /* of particles whose cost is not known */
+    int64_t total, per_task; /* costs */
+};
+
+static int64_t cost_of(const struct choice *choice, const struct part *part)
+{
+    return part->cost > 0 ? part->cost : (int64_t)(choice->rate * part->count);
+}
+
+/* Of the groups before `end`. */
+static int64_t cost_before(const struct choice *choice, size_t first, size_t end)
+{
+    const struct plan *plan = choice->plan;
+    int64_t cost = 0;
+    for (int32_t p = plan->first_part[first]; p < plan->first_part[end]; p++)
+        cost += cost_of(choice, &plan->parts[p]);
+    return cost;
+}
+
+/* Finds the costs of all particles; true if some have come that no process had. */
+static bool find_costs(struct choice *choice)
+{
+    const struct plan *plan = choice->plan;
+    int64_t known = 0, count = 0;
+    bool arrivals = false;
+    for (size_t p = 0; p < plan->part_count; p++) {
+        const struct part *part = &plan->parts[p];
+        arrivals |= part->kind == 2;
+        if (part->cost > 0)
+            known += part->cost, count += part->count;
+    }
+    choice->rate = count ? (double)known / (double)count : 1024;
+    choice->total = cost_before(choice, 0, plan->group_count);
+    choice->per_task = choice->total / (int64_t)choice->fresh->task_count;
+    return arrivals;
+}
+
+/* The first new group that does not come before what a process began with. */
+static size_t first_of_old(const struct plan *plan, const mpm_grid *grid, int32_t process)
+{
+    const size_t old = mpm_partition_first_group(grid, plan->team, process);
+    if (process == 0 || old >= plan->old->group_count)
+        return process ? plan->group_count : 0;
+    const mpm_group *group = &plan->old->groups[old];
+    const mpm_block_key key = {{group->block[0], group->block[1], group->block[2]}, group->material};
+    size_t low = 0, high = plan->group_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const mpm_group *at = &plan->groups[middle];
+        const mpm_block_key there = {{at->block[0], at->block[1], at->block[2]}, at->material};
+        if (mpm_block_map_compare(&there, &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t cost_of_task(const struct choice *choice, int32_t task)
+{
+    const int32_t *task_group = choice->fresh->task_group;
+    return cost_before(choice, (size_t)task_group[task], (size_t)task_group[task + 1]);
+}
+
+/* The end of a task next to group `at`, where a cut was: of those before and behind it the one before which costs are
+ * nearest to `share`. The one before it, `task`, costs `before`; another one has to be better by a quarter of a task. */
+static int32_t choose(const struct choice *choice, size_t at, int32_t task, int64_t before, int64_t share)
+{
+    const int64_t enough = llabs(before - share) - choice->per_task / 4;
+    const bool here = (size_t)choice->fresh->task_group[task] == at;
+    if (task < (int32_t)choice->fresh->task_count && llabs(before + cost_of_task(choice, task) - share) < enough)
+        return task + 1;
+    if (here && task > 0 && llabs(before - cost_of_task(choice, task - 1) - share) < enough)
+        return task - 1;
+    return task;
+}
+
+/* Counts the particles that are moved, and those that have crossed a cut. New ones have been nowhere. */
+static void count_migrants(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh, const int32_t *cut)
+{
+    for (int32_t r = 0; r < plan->team->transport.processes; r++) {
+        const int32_t first = fresh->task_group[cut[r]], end = fresh->task_group[cut[r + 1]];
+        for (int32_t p = plan->first_part[first]; p < plan->first_part[end]; p++)
+            plan->team->migrated += plan->parts[p].kind < 2 && plan->parts[p].process != r ? plan->parts[p].count : 0;
+        const size_t old_first = first_of_old(plan, grid, r), old_end = first_of_old(plan, grid, r + 1);
+        for (int32_t p = plan->first_part[old_first]; p < plan->first_part[old_end]; p++)
+            plan->team->crossed += plan->parts[p].kind < 2 && plan->parts[p].process != r ? plan->parts[p].count : 0;
+    }
+}
+
+/* Every cut stays where it is, up to the next end of a task before or behind it, whichever shares the costs better. So
+ * at most a task more than the particles that have crossed it moves, and cuts follow costs a task at a binning. After
+ * particles have been added, the cuts are those of equal costs. */
+void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh)
+{
+    mpm_team *team = plan->team;
+    struct choice choice = {.plan = plan, .fresh = fresh};
+    const int32_t processes = team->transport.processes, tasks = (int32_t)fresh->task_count;
+    const bool anew = find_costs(&choice) || !plan->old->group_count;
+    int32_t *cut = team->spare_cut, t = 0;
+    int64_t before = 0; /* costs of the tasks before t */
+    cut[0] = 0;
+    for (int32_t r = 1; r < processes; r++) {
+        const int64_t share = choice.total / processes * r;
+        const size_t at = first_of_old(plan, grid, r);
+        for (; t < tasks; t++) {
+            const int64_t cost = cost_of_task(&choice, t);
+            if (anew ? before + cost / 2 >= share : (size_t)fresh->task_group[t + 1] > at)
+                break;
+            before += cost;
+        }
+        cut[r] = anew ? t : choose(&choice, at, t, before, share);
+        cut[r] = cut[r] < cut[r - 1] ? cut[r - 1] : cut[r];
+    }
+    cut[processes] = tasks;
+    count_migrants(plan, grid, fresh, cut);
+    plan->was_equal = team->equal;
+    team->spare_cut = team->cut;
+    team->cut = cut;
+    team->equal = false;
+    plan->has_cut = true;
+}
+
+/* Gives the team the cut of before the binning. */
+static void restore_cut(struct plan *plan)
+{
+    mpm_team *team = plan->team;
+    int32_t *cut = team->cut;
+    if (!plan->has_cut)
+        return;
+    team->cut = team->spare_cut;
+    team->spare_cut = cut;
+    team->equal = plan->was_equal;
 }
 
 /* ---- the particles ----------------------------------------------------------------------------------------------- */
@@ -219,7 +384,7 @@ static mpm_status begin(struct travel *travel, const mpm_grid *grid)
     if (!travel->first || !travel->out || !travel->in || !travel->messages)
         return MPM_OUT_OF_MEMORY;
     for (int32_t r = 0; r <= travel->processes; r++)
-        travel->first[r] = mpm_partition_first_group(grid, travel->processes, r);
+        travel->first[r] = mpm_partition_first_group(grid, plan->team, r);
     count_travellers(travel);
     find_room(travel);
     const size_t groups = travel->first[travel->own + 1] - travel->first[travel->own];
@@ -419,17 +584,23 @@ static mpm_status migrate(struct plan *plan, mpm_status status, mpm_particles *p
 }
 
 mpm_status mpm_migration_run(mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
-                             mpm_particles *particles, mpm_grid *grid)
+                             const int64_t *spent, mpm_particles *particles, mpm_grid *grid)
 {
     struct plan plan = {.request = binning, .team = team, .arrivals = *arrivals, .old = particles};
     mpm_grid fresh = {0};
     mpm_status status = mpm_binning_begin(&plan, grid);
+    if (!status)
+        status = mpm_team_fit(team, binning->allocator);
+    if (!status)
+        status = find_rates(&plan, grid, spent);
     if (!(status = tell(&plan, status))) {
         if (!(status = merge(&plan)))
-            status = mpm_binning_lay(&plan, particles, &fresh);
+            status = mpm_binning_lay(&plan, particles, grid, &fresh);
         if (!(status = migrate(&plan, status, particles, &fresh)))
             status = mpm_binning_finish(&plan, particles, grid, &fresh);
     }
+    if (status)
+        restore_cut(&plan);
     mpm_binning_end(&plan, &fresh);
     return status;
 }

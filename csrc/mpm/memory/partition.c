@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-#include "ranks/team.h"
-
-size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process)
+size_t mpm_partition_first_group(const mpm_grid *grid, const mpm_team *team, int32_t process)
 {
-    return grid->task_count ? (size_t)grid->task_group[mpm_team_cut(grid->task_count, processes, process)] : 0;
+    return grid->task_count ? (size_t)grid->task_group[mpm_team_first_task(team, grid->task_count, process)] : 0;
 }
 
 /* The search for what processes reach. */
@@ -128,11 +126,11 @@ static size_t list_copies(const struct search *search, const uint8_t *reach, int
     return count;
 }
 
-static void note_senders(const mpm_grid *grid, int32_t processes, int32_t *sender)
+static void note_senders(const mpm_grid *grid, const mpm_team *team, int32_t *sender)
 {
-    for (int32_t r = 0; r < processes; r++) {
-        const size_t first = mpm_team_cut(grid->task_count, processes, r);
-        const size_t end = mpm_team_cut(grid->task_count, processes, r + 1);
+    for (int32_t r = 0; r < team->transport.processes; r++) {
+        const size_t first = mpm_team_first_task(team, grid->task_count, r);
+        const size_t end = mpm_team_first_task(team, grid->task_count, r + 1);
         for (int32_t c = grid->task_copy[first]; c < grid->task_copy[end]; c++)
             sender[c] = r;
     }
@@ -174,28 +172,30 @@ static void visit_processes(const struct search *search, mpm_partition *partitio
 }
 
 mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
-                              const mpm_symmetry symmetry[3], int dim, bool reflects, int32_t processes, int32_t own)
+                              const mpm_symmetry symmetry[3], int dim, bool reflects, const mpm_team *team)
 {
+    const int32_t processes = team->transport.processes, own = team->transport.own;
     struct search search = {.grid = grid, .symmetry = symmetry, .dim = dim, .reflects = reflects,
                             .processes = processes};
     *partition = (mpm_partition){
         .processes = processes, .own = own,
-        .first_task = mpm_team_cut(grid->task_count, processes, own),
-        .end_task = mpm_team_cut(grid->task_count, processes, own + 1),
+        .first_task = mpm_team_first_task(team, grid->task_count, own),
+        .end_task = mpm_team_first_task(team, grid->task_count, own + 1),
         .reaches = mpm_memory_new(allocator, grid->block_count + 1, (size_t)processes),
         .counting = mpm_memory_new(allocator, grid->block_count + 1, sizeof *partition->counting),
         .neighbours = mpm_memory_new(allocator, (size_t)processes, sizeof *partition->neighbours),
     };
     mpm_status status = MPM_OUT_OF_MEMORY;
     partition->box = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *partition->box);
+    partition->spent = mpm_memory_new(allocator, grid->task_count + 1, sizeof *partition->spent);
     search.sender = mpm_memory_new(allocator, grid->copy_count + 1, sizeof *search.sender);
     search.before = mpm_memory_new(allocator, grid->block_count + 1, 1);
-    if (!partition->reaches || !partition->counting || !partition->neighbours || !partition->box || !search.sender ||
-        !search.before)
+    if (!partition->reaches || !partition->counting || !partition->neighbours || !partition->box ||
+        !partition->spent || !search.sender || !search.before)
         goto done;
     partition->reach = partition->reaches + (size_t)own * grid->block_count;
     if (grid->task_count)
-        note_senders(grid, processes, search.sender);
+        note_senders(grid, team, search.sender);
     find_reaches(&search, partition);
     visit_processes(&search, partition, false);
     partition->out = mpm_memory_new(allocator, partition->out_count + 1, sizeof *partition->out);
@@ -250,5 +250,6 @@ void mpm_partition_clear(mpm_partition *partition, const mpm_allocator *allocato
     mpm_memory_free(allocator, partition->out);
     mpm_memory_free(allocator, partition->in);
     mpm_memory_free(allocator, partition->box);
+    mpm_memory_free(allocator, partition->spent);
     *partition = (mpm_partition){0};
 }

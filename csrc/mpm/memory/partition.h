@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "mpm/memory/grid.h"
+#include "ranks/team.h"
 
 /** What a process does with a block. */
 typedef enum mpm_reach {
@@ -37,15 +38,16 @@ typedef struct mpm_partition {
     int32_t *out, *in;    /* indices of copies */
     mpm_node_box *box;    /* per copy, by mpm_partition_find_boxes */
     size_t out_count, in_count;
+    int64_t *spent;       /* per task, of own ones: by sweeps over the present grid [ns of a processor] */
 } mpm_partition;
 
 /** The first group of a process. */
-size_t mpm_partition_first_group(const mpm_grid *grid, int32_t processes, int32_t process);
+size_t mpm_partition_first_group(const mpm_grid *grid, const mpm_team *team, int32_t process);
 
-/** Shares the tasks of `grid` among `processes`, and finds the part of process `own`. `reflects`: passes read nodes
+/** Finds the part that the own process of a team has of `grid`. `reflects`: passes read nodes
  *  across any wall, too. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing is left allocated. */
 mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
-                              const mpm_symmetry symmetry[3], int dim, bool reflects, int32_t processes, int32_t own);
+                              const mpm_symmetry symmetry[3], int dim, bool reflects, const mpm_team *team);
 
 /** Finds the boxes of all copies, for the groups of the grid; `boxes` has room. */
 void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const mpm_group *groups, int dim);

@@ -31,6 +31,7 @@ struct part {
     int32_t kind;      /* in the order of feeds: 0, placements, arrivals */
     int32_t process, local, count;
     uint64_t cells;    /* of base nodes, one bit each */
+    int64_t cost;      /* what sweeps over these particles have spent [ns]; 0: unknown */
 };
 
 /* Scratch of one binning. A process alone has all groups. Of several, each plans those of its old groups first, as if
@@ -55,6 +56,9 @@ struct plan {
     struct part *parts;  /* of several processes: of all new groups */
     size_t part_count;
     int32_t *first_part; /* of every new group; one more at the end */
+    double *rate;        /* of every own old group: what its task has spent per particle [ns]; 0: unknown */
+    bool has_cut;        /* the team has the new cut, and the old one in reserve */
+    bool was_equal;
     int32_t *source;   /* old slot, by new slot; padding: that of the group's first particle */
     ptrdiff_t tiles, count;
 };
@@ -133,8 +137,11 @@ void mpm_binning_set_nodes(mpm_group *group, int dim, int degree, uint64_t cells
 /* The stages of a binning. The first one finds what is here and plans for it; the second one gives the new groups their
  * tiles and their grid; the third one prepares, moves everything, and cannot fail after that. */
 mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid);
-mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, mpm_grid *fresh);
+mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *grid, mpm_grid *fresh);
 mpm_status mpm_binning_finish(struct plan *plan, mpm_particles *particles, mpm_grid *grid, mpm_grid *fresh);
+
+/* Of several processes: gives the team the cut of the new tasks. */
+void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh);
 
 /* Frees the plan, and what is left of the new grid. */
 void mpm_binning_end(struct plan *plan, mpm_grid *fresh);
