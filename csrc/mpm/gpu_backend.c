@@ -409,13 +409,13 @@ static void refuse(struct gpu *gpu)
 /* Are these the colliders of the device, and does its image know any? */
 static bool knows(const struct gpu *gpu, const mpm_colliders *colliders)
 {
-    return !colliders->count || (gpu->engine.driver->image.collides && colliders->count == gpu->engine.boundary.count);
+    return !colliders->count || (gpu->engine.kernels->image.collides && colliders->count == gpu->engine.boundary.count);
 }
 
 /* Copies the body force of a step, whose rows are those of the particles. */
 static void give_forces(struct gpu *gpu, const mpm_forcing *forcing)
 {
-    if (!gpu->engine.driver->image.pushes || forcing->couple || forcing->holds || forcing->heat)
+    if (!gpu->engine.kernels->image.pushes || forcing->couple || forcing->holds || forcing->heat)
         refuse(gpu);
     mpm_engine_put(&gpu->engine, &gpu->engine.acceleration, forcing->body_force, force_bytes(gpu));
 }
@@ -741,7 +741,7 @@ static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *sim
 {
     const mpm_settings *settings = &simulation->settings;
     const bool narrow = settings->real_size == sizeof(float);
-    *engine = (mpm_gpu_engine){.variant = variant_of(&driver->image), .driver = driver,
+    *engine = (mpm_gpu_engine){.variant = variant_of(&driver->image), .driver = driver, .kernels = driver,
                                .allocator = &simulation->run.allocator, .dim = settings->dim,
                                .real_size = settings->real_size, .dx = settings->dx};
     engine->allowed = mpm_scheme_wall_depth(settings->scheme.degree) + (narrow ? 1e-5 : 1e-9);
@@ -761,12 +761,18 @@ static bool fits(const mpm_settings *settings, const mpm_gpu_image *image)
            image->transfer == (unsigned)settings->scheme.transfer;
 }
 
-/* The image of a further law. */
+/* The image of a further law, or of one that meets colliders from now on. What the device holds stays where it is. */
 static mpm_status add_image(struct gpu *gpu, const mpm_gpu_law *image)
 {
     if (!fits(&gpu->simulation->settings, &image->driver->image))
         return MPM_BAD_ARGUMENT;
-    return mpm_gpu_laws_add(&gpu->laws, &gpu->backend.device.allocator, image);
+    const mpm_status status = mpm_gpu_laws_add(&gpu->laws, &gpu->backend.device.allocator, image);
+    if (status)
+        return status;
+    mpm_gpu_laws_renew(&gpu->laws, &gpu->engine, gpu->simulation->materials);
+    if (image->driver->image.collides)
+        gpu->engine.kernels = image->driver;
+    return MPM_OK;
 }
 
 /* The back end if it is that of a GPU. */
@@ -775,10 +781,11 @@ static struct gpu *gpu_of(const mpm_simulation *simulation)
     return simulation->backend->ready == ready ? (struct gpu *)simulation->backend : NULL;
 }
 
-bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image)
+bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image, bool collides)
 {
     const struct gpu *gpu = gpu_of(simulation);
-    return gpu && mpm_gpu_laws_find(&gpu->laws, image->law, image->varies);
+    const mpm_gpu_driver *driver = gpu ? mpm_gpu_laws_find(&gpu->laws, image->law, image->varies) : NULL;
+    return driver && (driver->image.collides || !collides);
 }
 
 mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *image)

@@ -101,7 +101,8 @@ typedef struct mpm_gpu_variant {
 
 struct mpm_gpu_engine {
     const mpm_gpu_variant *variant;
-    mpm_gpu_driver *driver; /* of all that no law takes part in */
+    mpm_gpu_driver *driver;  /* has the memory */
+    mpm_gpu_driver *kernels; /* launches what no law takes part in */
     const mpm_allocator *allocator;
     mpm_status failure;
     const mpm_gpu_driver *failed; /* whose failure it is */

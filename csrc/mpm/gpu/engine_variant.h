@@ -29,7 +29,7 @@ static void run_by(mpm_gpu_engine *engine, mpm_gpu_driver *driver, mpm_gpu_kerne
 static void run(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, unsigned ctas, unsigned threads, unsigned bytes,
                 void **arguments)
 {
-    run_by(engine, engine->driver, kernel, ctas, threads, bytes, arguments);
+    run_by(engine, engine->kernels, kernel, ctas, threads, bytes, arguments);
 }
 
 static unsigned ctas_of(size_t items, unsigned threads)
