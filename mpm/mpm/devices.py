@@ -13,6 +13,7 @@ from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
 from mpm.mpm import faces
 from mpm.scene import heat, pores, solutes
+from mpm.scene.loads import Force, Traction
 from mpm.scene.scene import Scene
 
 HOST = "cpu"
@@ -21,7 +22,7 @@ HOST = "cpu"
 @dataclass(frozen=True)
 class Image:
     """What the kernels of a GPU are compiled for: a law, a precision, a dimension, a transfer, and whether there are
-    colliders and body forces."""
+    colliders, and body forces or loads."""
 
     material: Material
     dtype: str
@@ -119,7 +120,7 @@ def provide(core: _core.Simulation, scene: Scene, chosen: Any, material: Materia
     image = material._row["name"], bool(material._varying)
     if chosen.device == HOST or core.has_image(*image, bool(scene.colliders)):
         return
-    pushes = scene.body_force is not None
+    pushes = scene.body_force is not None or bool(scene.loads)
     wanted = Image(material, chosen.dtype, scene.dimension, bool(scene.colliders), chosen.transfer, pushes)
     begun = DRIVERS[chosen.device.partition(":")[0]]
     try:
@@ -157,10 +158,12 @@ def refuse_scene(scene: Scene, chosen: Any) -> None:
         ("thermal", heat.conducts(scene)),
         ("pore", pores.saturated(scene)),
         ("solute", solutes.dissolves(scene)),
-        ("loads and held regions", scene.loads),
     ):
         if found:
             raise _refuse(chosen.device, name, "leave it out")
+    for load in scene.loads:
+        if not isinstance(load, Force | Traction):
+            raise _refuse(chosen.device, f"held regions: {load.name!r}", "leave it out")
     for face, wall in scene.walls.items():
         if wall.contact == "absorbing":
             raise _refuse(chosen.device, f"walls[{face!r}]: 'absorbing'", "choose another contact")
