@@ -560,11 +560,13 @@ class Simulation(Core):
         """
     def changes(self) -> int:
         """How often the arrays of the GPU have changed."""
-    def has_image(self, law: str, varies: bool, /) -> bool:
-        """Has a driver of `use_gpu` the image of the law, for numbers as parameters or for those that vary?"""
+    def has_image(self, law: str, varies: bool, collides: bool, /) -> bool:
+        """Has a driver of `use_gpu` the image of the law, for numbers as parameters or for those that vary, which knows
+        colliders if it must?"""
     def use_gpu(self, law: str, varies: bool, driver: object, /) -> None:
         """Runs a simulation without particles, whose kernels have one lane, on the GPU of a capsule: the driver of
-        csrc/mpm/gpu/driver.h, which it takes, with the image of a law. Then adds images of other laws."""
+        csrc/mpm/gpu/driver.h, which it takes, with the image of a law. Then adds images of other laws, and images that
+        know colliders in the place of those that do not."""
     def _use_odd_backend(self) -> None:
         """For tests: runs a simulation without particles on the back end of csrc/mpm/odd_backend.h."""
     def _new_team(self, processes: int, /) -> object:

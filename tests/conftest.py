@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.device:
         import on_device
 
-        on_device.use(config.option.device)
+        on_device.use(config.option.device, config.pluginmanager)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

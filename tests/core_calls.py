@@ -415,7 +415,7 @@ METHODS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "failing_process": (),
         "migrations": (),
         "holder": (whole(0, 1, 2**31),),
-        "has_image": (text("sand"), Kind(False, ())),
+        "has_image": (text("sand"), Kind(False, ()), Kind(False, ())),
         "lend": (text("x"),),
         "changes": (),
         "use_gpu": (text("sand"), Kind(False, ()), Kind(object(), (None, 1, "cuda", b"a", [], Raising()))),

@@ -61,6 +61,7 @@ def _library(image: devices.Image) -> ctypes.CDLL:
         made.rename(target)
     found = ctypes.CDLL(str(target))
     found.emulated_holds.restype = ctypes.c_bool
+    found.emulated_waits.restype = ctypes.c_longlong
     found.emulated_new.restype = ctypes.c_void_p
     found.emulated_new.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_longlong]
     _LOADED.append(found)
@@ -74,6 +75,11 @@ def _driver(device: str, image: devices.Image) -> object:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     return new(_library(image).emulated_new(order, room, calls), CAPSULE, None)
+
+
+def waits() -> int:
+    """How often the host has waited for a device, of any simulation so far."""
+    return sum(library.emulated_waits() for library in _LOADED)
 
 
 def holds_arrays() -> bool:

@@ -5,6 +5,27 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
+shortened = False
+"""Do loops take two rounds alone (`tests/on_device.py`)?"""
+
+
+def at_the_ends(run: Callable[[dict[str, Any]], None], rounds: Iterable[dict[str, Any]]) -> None:
+    """Run the first and the last of the rounds that are not skipped; skip if all are."""
+    left, skipped, taken = list(rounds), "", 0
+    for end in (0, -1):
+        while left:
+            try:
+                run(left.pop(end))
+            except pytest.skip.Exception as error:
+                skipped = str(error)
+            else:
+                taken += 1
+                break
+    if not taken:
+        pytest.skip(skipped)
+
 
 def each(name: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorator: calls the test with every one of `values` for its argument `name`.
@@ -25,12 +46,20 @@ def each(name: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Ca
         @functools.wraps(test)
         def loop(**others: Any) -> None:
             __tracebackhide__ = True
-            for chosen in rounds:
+
+            def run(chosen: dict[str, Any]) -> None:
+                __tracebackhide__ = True
                 try:
                     test(**others, **chosen)
                 except Exception as error:
                     error.add_note(", ".join(f"{key} = {value!r}" for key, value in chosen.items()))
                     raise
+
+            if shortened:
+                at_the_ends(run, rounds)
+                return
+            for chosen in rounds:
+                run(chosen)
 
         signature = inspect.signature(test)
         kept = [parameter for key, parameter in signature.parameters.items() if key not in names]

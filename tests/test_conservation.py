@@ -19,6 +19,7 @@ every_dim = pytest.mark.parametrize("dim", scenes.DIMS)
 
 STEPS, DT = 2000, 5e-4
 FEWER = 1100  # in single precision, or of many particles: enough to cross five cells
+CROSSED = 5
 
 
 def drift(series, start):
@@ -36,7 +37,7 @@ def fly(dim, dtype, law, isa, side, steps=STEPS):
     assert len(h["time"]) - 1 == steps == sim.steps
     path = start.center_of_mass + h["time"][:, None] * start.momentum / start.mass
     moved = np.linalg.norm(path[-1] - path[0])
-    assert moved > 5 * sim.dx  # it has crossed cells: the drifts below mean something
+    assert moved > CROSSED * sim.dx  # it has crossed cells: the drifts below mean something
     return {
         "mass": drift(h["mass"], start.mass),
         "momentum": drift(h["momentum"], start.momentum),

@@ -334,6 +334,83 @@ def test_colliders_change_between_runs():
         assert np.abs(gap).max() < 1e-3 * np.abs(other.history[f"impulse:{name}"]).max()
 
 
+def loaded(device: str, dim: int, dtype: str, transfer: str, steps: tuple[int, ...]) -> mpm.Simulation:
+    """A block that forces and a traction push, of which the last one turns it."""
+    scene = mpm.Scene([-0.5] * dim, [0.5] * dim, gravity=[0.0] * (dim - 1) + [-2.0])
+    block = mpm.shapes.Box([-0.2] * dim, [0.2] + [0.1] * (dim - 1))
+    scene.add(block, MATERIALS["neo_hookean"], velocity=[0.5] + [0.0] * (dim - 1), name="block")
+    scene.add_force("block", lambda t: [20 * t] + [0.01] * (dim - 1), name="push")
+    scene.add_traction(
+        "block", lambda x: x[:, 0] > 0.199, traction=[0.0] * (dim - 1) + [0.5], name="lift"
+    )
+    sim = mpm.Simulation(scene, dx=H, dtype=dtype, device=device, dt=DT, transfer=transfer)
+    for n in steps:
+        sim.step(n)
+    return sim
+
+
+@pytest.mark.parametrize(
+    ("dim", "dtype", "transfer"),
+    [(2, "float32", "apic"), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, "float64", "flip"),))],
+)
+def test_loads_push_and_turn(dim: int, dtype: str, transfer: str):
+    one, other = (
+        loaded(device, dim, dtype, transfer, steps)
+        for device, steps in (("emulated", (12,)), ("emulated:order=reversed", (5, 7)))
+    )
+    assert differing(one, other) == []
+    exact = loaded("cpu", dim, "float64", transfer, (12,))
+    for name in ("x", "v", "F"):
+        assert np.abs(one.particles[name] - exact.particles[name]).max() <= BOUND[dtype], name
+    for name in ("impulse:push", "work:push", "impulse:lift", "work:lift"):
+        expected = exact.history[name]
+        assert np.abs(expected).max() > 1e-6, name
+        assert np.abs(one.history[name] - expected).max() <= 100 * BOUND[dtype] * np.abs(expected).max(), name
+
+
+@pytest.mark.parametrize("collides", (False, True))
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_a_step_waits_once_for_the_device(collides: bool):
+    """The pass of the next step is launched before the host reads what the sweep has measured. With two waits, and two
+    more for the books of colliders, these runs had 2.0 and 4.0 per step more than one that sorts nothing needs."""
+    scene = {"obstacles": floor, "friction": 0} if collides else {}
+    sim = body("neo_hookean", 2, "float32", scene=scene, dt=1e-4)
+    sim.step(3)
+    counts = []
+    for steps in (2, 12):
+        before, sorted_ = emulated_device.waits(), sim.health["binnings"]
+        sim.step(steps)
+        assert sim.health["binnings"] == sorted_
+        counts.append(emulated_device.waits() - before)
+    assert counts[1] - counts[0] == 10, counts
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_the_first_collider_of_a_run():
+    """The kernels are compiled anew; the state stays on the device, also what others hold of it."""
+
+    def run(device: str, splits: tuple[int, ...] = (24,)) -> mpm.Simulation:
+        sim = body("neo_hookean", 2, "float32", device)
+        sim.step(8)
+        scene = mpm.Scene([-0.5] * 2, [0.5] * 2)
+        floor(2, scene)
+        held = sim.particles.on_device("v") if device != "cpu" else None
+        sim.add_collider(scene.colliders[0].shape, contact="separate", friction=0.6, name="floor")
+        sim.step(splits[0])
+        del held
+        for steps in splits[1:]:
+            sim = checkpoint.loads(checkpoint.dumps(sim), device=device)
+            sim.step(steps)
+        return sim
+
+    one, other, exact = run("emulated"), run("emulated:order=reversed", (1, 12, 11)), run("cpu")
+    assert differing(one, other) == []
+    assert np.abs(one.particles.v - exact.particles.v).max() < 2e-5  # single precision; measured 2e-6
+    impulse, expected = one.history["impulse:floor"], exact.history["impulse:floor"]
+    assert np.abs(expected).max() > 1e-4
+    assert np.abs(impulse - expected).max() < 1e-3 * np.abs(expected).max()
+
+
 def test_a_collider_that_is_too_fast_is_told_of():
     def run(device: str) -> str:
         sim = body("neo_hookean", 2, "float32", device, scene={"obstacles": fast})
@@ -771,8 +848,6 @@ def test_other_calls_that_a_device_does_not_know_are_refused():
     for call in calls:
         with pytest.raises(NotImplementedError, match="device = 'emulated'"):
             call()
-    with pytest.raises(NotImplementedError, match=r"first collider of a simulation .* add one to the scene"):
-        sim.add_collider(ball)
     with pytest.raises(ValueError, match="device = 'gpu': must be 'cpu'"):
         body("neo_hookean", 2, device="gpu")
     with pytest.raises(NotImplementedError, match="runs on 'cpu' alone"):

@@ -69,6 +69,11 @@ struct mpm_backend {
 
     void (*pass)(mpm_backend *backend, const mpm_pass *pass);
 
+    /** Says that this may be the next pass, after the sweep that has been launched: a back end whose launches end later
+     *  may begin it before the host has read what the sweep measured, and drop it if another launch comes. NULL: there
+     *  is nothing to gain. */
+    void (*foresee)(mpm_backend *backend, const mpm_pass *pass);
+
     /** mpm_binning_run, or, with a team, mpm_migration_run; loop and pool are left to the back end. */
     mpm_status (*bin)(mpm_backend *backend, mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
                       mpm_particles *particles, mpm_grid *grid);

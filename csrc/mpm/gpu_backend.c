@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/real.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/gpu/gpu_boundary.h"
 #include "mpm/state.h"
@@ -25,9 +26,55 @@ struct gpu {
     const mpm_collider_book *books[MPM_GPU_FINDERS]; /* whose books it has */
     mpm_measure measure;
     mpm_block_report report;
+    /* What the host has not read of them. `unheard`: a launch has said something since it last did. */
+    enum { NOTHING, A_MEASURE, A_FORCE } sweep_due;
+    bool pass_due, unheard;
+    struct {
+        bool launched; /* the pass of the next step, into these nodes */
+        int nodes;
+        double dt;
+    } ahead;
     mpm_gpu_laws laws;
     uint64_t changes; /* of what the device's columns show */
+    /* Loads: the couples of rows; the velocity and its gradient of particles. */
+    double *couple;
+    void *motion;
+    ptrdiff_t loaded; /* rows that there is room for */
 };
+
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
+
+static void take_books(struct gpu *gpu, mpm_gpu_finder finder)
+{
+    const mpm_gpu_boundary *boundary = &gpu->engine.boundary;
+    if (boundary->count)
+        memcpy(boundary->found[finder], mpm_engine_books(&gpu->engine, finder, false),
+               boundary->count * sizeof(mpm_collider_book));
+}
+
+/* Reads what the host has to know of launches: the only place where a step waits for the device, once as a rule. */
+static void hear(struct gpu *gpu)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    if (gpu->unheard && (gpu->sweep_due || gpu->pass_due)) {
+        mpm_engine_hear(engine);
+        gpu->unheard = false;
+    }
+    if (gpu->sweep_due == A_FORCE)
+        engine->variant->pushed(engine, gpu->measure.force);
+    if (gpu->sweep_due == A_MEASURE) {
+        engine->variant->measured(engine, &gpu->measure);
+        take_books(gpu, MPM_GPU_SWEEPS);
+    }
+    if (gpu->sweep_due == A_MEASURE && gpu->measure.frozen)
+        gpu->stale[MPM_COLUMN_MASS] = gpu->stale[MPM_COLUMN_VOLUME] = true;
+    if (gpu->pass_due) {
+        engine->variant->passed(engine, &gpu->report);
+        take_books(gpu, MPM_GPU_PASSES);
+    }
+    gpu->sweep_due = NOTHING;
+    gpu->pass_due = false;
+}
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
@@ -123,6 +170,7 @@ static void forget(struct gpu *gpu)
 /* The host has the state; the device is forgotten. */
 static void take_back(struct gpu *gpu)
 {
+    hear(gpu);
     for (int c = 0; c <= ROWS; c++) {
         if (c < gpu->simulation->particles.columns || c == ROWS)
             look_at(gpu, c);
@@ -166,6 +214,7 @@ static void *map(mpm_device *device, void *memory, mpm_access access)
 {
     struct gpu *gpu = (struct gpu *)device;
     const int column = column_at(gpu, memory);
+    hear(gpu);
     if (column >= 0) {
         look_at(gpu, column);
         gpu->written[column] |= access == MPM_WRITE;
@@ -367,10 +416,89 @@ static mpm_status give_parameters(struct gpu *gpu)
     return mpm_gpu_laws_give(&gpu->laws, &gpu->engine, materials, &gpu->simulation->particles);
 }
 
+/* ---- loads ------------------------------------------------------------------------------------------------------- */
+
 static size_t force_bytes(const struct gpu *gpu)
 {
     return (size_t)gpu->simulation->particles.count * (size_t)gpu->engine.dim * sizeof(double);
 }
+
+static size_t couple_bytes(const struct gpu *gpu)
+{
+    return force_bytes(gpu) * (size_t)gpu->engine.dim;
+}
+
+static void clear_loads(struct gpu *gpu)
+{
+    mpm_memory_free(&gpu->backend.device.allocator, gpu->couple);
+    mpm_memory_free(&gpu->backend.device.allocator, gpu->motion);
+    gpu->couple = gpu->motion = NULL;
+    gpu->loaded = 0;
+}
+
+/* Room for what a forced step is given, on either side. */
+static mpm_status hold_forces(struct gpu *gpu)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const mpm_allocator *allocator = &gpu->backend.device.allocator;
+    const mpm_forcing *forcing = &gpu->simulation->run.forcing;
+    const ptrdiff_t rows = gpu->simulation->particles.count;
+    const size_t d = (size_t)engine->dim;
+    mpm_status status = MPM_OK;
+    if (forcing->body_force)
+        status = mpm_engine_hold(engine, &engine->acceleration, force_bytes(gpu));
+    if (!status && forcing->couple)
+        status = mpm_engine_hold(engine, &engine->couple, couple_bytes(gpu));
+    if (status || !forcing->first || rows <= gpu->loaded)
+        return status;
+    clear_loads(gpu);
+    gpu->couple = mpm_memory_new(allocator, (size_t)rows * d * d, sizeof *gpu->couple);
+    gpu->motion = mpm_memory_new(allocator, (size_t)rows * (d + d * d), engine->real_size);
+    gpu->loaded = rows;
+    if (!gpu->couple || !gpu->motion)
+        clear_loads(gpu);
+    return gpu->loaded ? MPM_OK : MPM_OUT_OF_MEMORY;
+}
+
+/* Copies the couples of loads, summed by row. */
+static void give_couples(struct gpu *gpu, const mpm_forcing *forcing)
+{
+    const int size = gpu->engine.dim * gpu->engine.dim;
+    memset(gpu->couple, 0, couple_bytes(gpu));
+    for (ptrdiff_t row = 0; row < gpu->simulation->particles.count; row++)
+        for (ptrdiff_t e = forcing->first[row]; e < forcing->first[row + 1]; e++)
+            for (int k = 0; k < size; k++)
+                gpu->couple[row * size + k] += forcing->couple[e * size + k];
+    mpm_engine_put(&gpu->engine, &gpu->engine.couple, gpu->couple, couple_bytes(gpu));
+}
+
+/* The power of the entries of the particle at `slot`, F v + K : grad v [W]. */
+static void find_power(const struct gpu *gpu, const mpm_forcing *forcing, ptrdiff_t slot, double *power)
+{
+    const int d = gpu->engine.dim, row = gpu->simulation->particles.row[slot];
+    const size_t own = (size_t)(slot * (d + d * d)), size = gpu->engine.real_size;
+    for (ptrdiff_t e = forcing->first[row]; e < forcing->first[row + 1]; e++) {
+        power[e] = 0;
+        for (int b = 0; b < d; b++)
+            power[e] += forcing->force[e * d + b] * mpm_real_at(gpu->motion, own + (size_t)b, size);
+        for (int k = 0; forcing->couple && k < d * d; k++)
+            power[e] += forcing->couple[e * d * d + k] * mpm_real_at(gpu->motion, own + (size_t)(d + k), size);
+    }
+}
+
+/* The power of all entries, from the velocities that a launch has left beside the state. */
+static void find_powers(struct gpu *gpu, const mpm_forcing *forcing, double *power)
+{
+    mpm_gpu_engine *engine = &gpu->engine;
+    const int d = engine->dim, width = d + d * d;
+    mpm_engine_read(engine, &engine->next.v, 0, d, width, gpu->motion);
+    mpm_engine_read(engine, &engine->next.C, 0, d * d, width, (char *)gpu->motion + (size_t)d * engine->real_size);
+    look_at(gpu, ROWS);
+    for (ptrdiff_t p = 0; p < engine->count && !engine->failure; p++)
+        find_power(gpu, forcing, p, power);
+}
+
+/* ---- ready ------------------------------------------------------------------------------------------------------- */
 
 /* Everything that launches need, with all that may fail. */
 static mpm_status prepare(struct gpu *gpu)
@@ -386,10 +514,8 @@ static mpm_status prepare(struct gpu *gpu)
     give(gpu);
     if ((status = mpm_gpu_boundary_take(engine, &gpu->simulation->boundary)))
         return status;
-    if (gpu->simulation->run.forcing.body_force &&
-        (status = mpm_engine_hold(engine, &engine->acceleration, force_bytes(gpu))))
-        return status;
-    return give_parameters(gpu);
+    status = hold_forces(gpu);
+    return status ? status : give_parameters(gpu);
 }
 
 static mpm_status ready(mpm_backend *backend)
@@ -409,14 +535,16 @@ static void refuse(struct gpu *gpu)
 /* Are these the colliders of the device, and does its image know any? */
 static bool knows(const struct gpu *gpu, const mpm_colliders *colliders)
 {
-    return !colliders->count || (gpu->engine.driver->image.collides && colliders->count == gpu->engine.boundary.count);
+    return !colliders->count || (gpu->engine.kernels->image.collides && colliders->count == gpu->engine.boundary.count);
 }
 
-/* Copies the body force of a step, whose rows are those of the particles. */
+/* Copies the body force and the loads of a step, whose rows are those of the particles. */
 static void give_forces(struct gpu *gpu, const mpm_forcing *forcing)
 {
-    if (!gpu->engine.driver->image.pushes || forcing->couple || forcing->holds || forcing->heat)
+    if (!gpu->engine.kernels->image.pushes || forcing->holds || forcing->heat)
         refuse(gpu);
+    if (forcing->couple)
+        give_couples(gpu, forcing);
     mpm_engine_put(&gpu->engine, &gpu->engine.acceleration, forcing->body_force, force_bytes(gpu));
 }
 
@@ -452,6 +580,8 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
 {
     struct gpu *gpu = (struct gpu *)backend;
     mpm_gpu_engine *engine = &gpu->engine;
+    hear(gpu);
+    gpu->ahead.launched = false;
     if (operation == MPM_MEASURE && !can_measure(gpu, of, arguments))
         return;
     mpm_gpu_launch launch = {.x = x_of(gpu, of->particles->column[MPM_COLUMN_X]),
@@ -487,7 +617,11 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         break;
     case MPM_BODY_FORCE:
         launch.kernel = MPM_GPU_PUSH, launch.next_dt = arguments->body_force.dt;
+        launch.couples = arguments->body_force.forcing->couple;
         give_forces(gpu, arguments->body_force.forcing);
+        break;
+    case MPM_LOAD_POWER:
+        launch.kernel = MPM_GPU_SYNCHRONIZE, launch.probes = true;
         break;
     case MPM_VOLUME:
         launch.kernel = MPM_GPU_FILL_VOLUME, launch.materials = of->materials, launch.fluid_volume = of->fluid_volume;
@@ -498,6 +632,10 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
     if (engine->failure)
         return;
     engine->variant->sweep(engine, &launch);
+    if (operation == MPM_LOAD_POWER) {
+        find_powers(gpu, arguments->load_power.forcing, arguments->load_power.power);
+        return;
+    }
     if (operation == MPM_G2P || operation == MPM_G2P2G)
         gpu->books[MPM_GPU_SWEEPS] = of->colliders.books;
     outdate(gpu, operation);
@@ -506,12 +644,42 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         return;
     gpu->measures = of->measures;
     gpu->measure = (mpm_measure){.least_det = 1};
-    if (operation == MPM_BODY_FORCE && engine->tables.places)
-        engine->variant->pushed(engine, gpu->measure.force);
-    else if (engine->tables.places)
-        engine->variant->measured(engine, &gpu->measure);
-    if (gpu->measure.frozen)
-        gpu->stale[MPM_COLUMN_MASS] = gpu->stale[MPM_COLUMN_VOLUME] = true;
+    gpu->unheard = true;
+    if (engine->tables.places)
+        gpu->sweep_due = operation == MPM_BODY_FORCE ? A_FORCE : A_MEASURE;
+}
+
+/* Which array of velocities of the device is that of the grid? */
+static int nodes_of(const struct gpu *gpu, const mpm_grid *grid)
+{
+    return grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1];
+}
+
+/* A pass of a step that the kernels have. */
+static bool is_step(const struct gpu *gpu, const mpm_pass *of)
+{
+    return of->kind == MPM_PASS_GRID && of->stage->stage == MPM_GRID_STEP && knows(gpu, &of->stage->colliders) &&
+           !of->stage->damps && !of->stage->layers && !of->stage->forcing;
+}
+
+static void foresee(mpm_backend *backend, const mpm_pass *of)
+{
+    struct gpu *gpu = (struct gpu *)backend;
+    if (gpu->engine.failure || !is_step(gpu, of))
+        return;
+    gpu->ahead.launched = true;
+    gpu->ahead.nodes = nodes_of(gpu, of->grid);
+    gpu->ahead.dt = of->stage->dt;
+    gpu->engine.variant->pass(&gpu->engine, of->stage, gpu->ahead.nodes);
+}
+
+/* Has the pass been launched before, as it is now? */
+static bool was_foreseen(struct gpu *gpu, const mpm_pass *of)
+{
+    const bool same = gpu->ahead.launched && gpu->ahead.dt == of->stage->dt &&
+                      gpu->ahead.nodes == nodes_of(gpu, of->grid);
+    gpu->ahead.launched = false;
+    return same && !(of->stage->colliders.count && mpm_gpu_boundary_pose(&gpu->engine, of->stage->colliders.list));
 }
 
 static void pass(mpm_backend *backend, const mpm_pass *of)
@@ -519,10 +687,9 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
     struct gpu *gpu = (struct gpu *)backend;
     mpm_gpu_engine *engine = &gpu->engine;
     const double most = (double)INFINITY;
-    const int nodes = of->grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1];
+    const int nodes = nodes_of(gpu, of->grid);
     const bool fills = of->kind == MPM_PASS_VOLUMES || of->kind == MPM_PASS_FILL;
-    if ((of->kind != MPM_PASS_GRID && !fills) || of->stage->stage != MPM_GRID_STEP ||
-        !knows(gpu, &of->stage->colliders) || of->stage->damps || of->stage->layers || of->stage->forcing)
+    if (!fills && !is_step(gpu, of))
         refuse(gpu);
     if (engine->failure)
         return;
@@ -532,12 +699,14 @@ static void pass(mpm_backend *backend, const mpm_pass *of)
         engine->variant->fill(engine, of->stage, nodes);
     if (fills)
         return;
-    engine->variant->pass(engine, of->stage, nodes);
+    if (!was_foreseen(gpu, of)) {
+        engine->variant->pass(engine, of->stage, nodes);
+        gpu->unheard = true;
+    }
     gpu->blocks = of->stage->reports;
     gpu->books[MPM_GPU_PASSES] = of->stage->colliders.books;
     gpu->report = (mpm_block_report){.lowest = {most, most, most}, .highest = {-most, -most, -most}};
-    if (engine->tables.rooms)
-        engine->variant->passed(engine, &gpu->report);
+    gpu->pass_due = engine->tables.rooms;
 }
 
 /* Columns that the device does not have, while it sorts: where each row was, and room for a column. */
@@ -600,7 +769,7 @@ static mpm_status sort(struct gpu *gpu, const mpm_binning *binning, mpm_particle
 {
     mpm_gpu_engine *engine = &gpu->engine;
     const int x = x_of(gpu, particles->column[MPM_COLUMN_X]);
-    const int nodes = grid->field[MPM_GRID_VELOCITY] == gpu->nodes[1];
+    const int nodes = nodes_of(gpu, grid);
     mpm_group *groups = NULL;
     mpm_grid fresh = {0};
     struct others others;
@@ -638,6 +807,7 @@ static mpm_status bin(mpm_backend *backend, mpm_team *team, const mpm_binning *b
                       mpm_particles *particles, mpm_grid *grid)
 {
     struct gpu *gpu = (struct gpu *)backend;
+    gpu->ahead.launched = false;
     const bool moves_alone = !team && !binning->placement_count && !arrivals->count && !binning->drop_massless;
     mpm_status status = status_of(backend);
     if (!status && gpu->resident && moves_alone) {
@@ -666,8 +836,9 @@ static const mpm_collider_book *book_at(const struct gpu *gpu, const void *parts
 /* The device has added up what its CTAs have reported: one part. */
 static void reduce(mpm_backend *backend, const mpm_reduction *of, mpm_accumulator *accumulators)
 {
-    const struct gpu *gpu = (struct gpu *)backend;
+    struct gpu *gpu = (struct gpu *)backend;
     mpm_reduction one = *of;
+    hear(gpu);
     const void *parts = of->parts == gpu->measures ? (const void *)&gpu->measure
                         : of->parts == gpu->blocks ? (const void *)&gpu->report
                                                    : book_at(gpu, of->parts);
@@ -693,6 +864,8 @@ static void end(mpm_backend *backend)
     struct gpu *gpu = (struct gpu *)backend;
     gpu->cpu->end(gpu->cpu);
     gpu->measures = gpu->blocks = NULL; /* reports of a run end with it */
+    gpu->sweep_due = NOTHING;
+    gpu->pass_due = gpu->ahead.launched = false;
     memset(gpu->books, 0, sizeof gpu->books);
 }
 
@@ -705,6 +878,7 @@ static void free_gpu(mpm_backend *backend)
 {
     struct gpu *gpu = (struct gpu *)backend;
     const mpm_allocator allocator = backend->device.allocator;
+    clear_loads(gpu);
     mpm_gpu_boundary_clear(&gpu->engine);
     mpm_engine_clear(&gpu->engine);
     mpm_gpu_laws_free(&gpu->laws, &allocator);
@@ -741,7 +915,7 @@ static mpm_status begin_engine(mpm_gpu_engine *engine, const mpm_simulation *sim
 {
     const mpm_settings *settings = &simulation->settings;
     const bool narrow = settings->real_size == sizeof(float);
-    *engine = (mpm_gpu_engine){.variant = variant_of(&driver->image), .driver = driver,
+    *engine = (mpm_gpu_engine){.variant = variant_of(&driver->image), .driver = driver, .kernels = driver,
                                .allocator = &simulation->run.allocator, .dim = settings->dim,
                                .real_size = settings->real_size, .dx = settings->dx};
     engine->allowed = mpm_scheme_wall_depth(settings->scheme.degree) + (narrow ? 1e-5 : 1e-9);
@@ -761,12 +935,18 @@ static bool fits(const mpm_settings *settings, const mpm_gpu_image *image)
            image->transfer == (unsigned)settings->scheme.transfer;
 }
 
-/* The image of a further law. */
+/* The image of a further law, or of one that meets colliders from now on. What the device holds stays where it is. */
 static mpm_status add_image(struct gpu *gpu, const mpm_gpu_law *image)
 {
     if (!fits(&gpu->simulation->settings, &image->driver->image))
         return MPM_BAD_ARGUMENT;
-    return mpm_gpu_laws_add(&gpu->laws, &gpu->backend.device.allocator, image);
+    const mpm_status status = mpm_gpu_laws_add(&gpu->laws, &gpu->backend.device.allocator, image);
+    if (status)
+        return status;
+    mpm_gpu_laws_renew(&gpu->laws, &gpu->engine, gpu->simulation->materials);
+    if (image->driver->image.collides)
+        gpu->engine.kernels = image->driver;
+    return MPM_OK;
 }
 
 /* The back end if it is that of a GPU. */
@@ -775,10 +955,11 @@ static struct gpu *gpu_of(const mpm_simulation *simulation)
     return simulation->backend->ready == ready ? (struct gpu *)simulation->backend : NULL;
 }
 
-bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image)
+bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image, bool collides)
 {
     const struct gpu *gpu = gpu_of(simulation);
-    return gpu && mpm_gpu_laws_find(&gpu->laws, image->law, image->varies);
+    const mpm_gpu_driver *driver = gpu ? mpm_gpu_laws_find(&gpu->laws, image->law, image->varies) : NULL;
+    return driver && (driver->image.collides || !collides);
 }
 
 mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *image)
@@ -808,7 +989,7 @@ mpm_status mpm_gpu_backend_use(mpm_simulation *simulation, const mpm_gpu_law *im
     gpu->simulation = simulation;
     gpu->backend = (mpm_backend){
         .device = {allocate, release, map, unmap, *allocator}, .free = free_gpu, .begin = begin, .end = end,
-        .sweep = sweep, .pass = pass, .bin = bin, .reduce = reduce, .clean = clean, .ready = ready,
+        .sweep = sweep, .pass = pass, .foresee = foresee, .bin = bin, .reduce = reduce, .clean = clean, .ready = ready,
         .status = status_of};
     simulation->backend->free(simulation->backend);
     simulation->backend = &gpu->backend;

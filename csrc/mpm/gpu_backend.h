@@ -10,7 +10,8 @@
 #include "mpm/gpu_laws.h"
 
 /** Makes a simulation that has never had particles, and whose kernels have one lane, run on the GPU of the driver of
- *  an image. Further calls add images of other laws, before their materials are added. The driver belongs to the
+ *  an image. Further calls add images of other laws, before their materials are added, and images that know colliders,
+ *  which take the place of those of the same laws without, before there are colliders. The driver belongs to the
  *  simulation from then on. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if the simulation is another one, the image is
  *  of another precision, dimension or transfer, or there is one of the law; MPM_TOO_LARGE if the domain has too many
  *  blocks. */
@@ -38,5 +39,5 @@ void mpm_gpu_backend_return(mpm_simulation *simulation);
 /** How often the device's arrays have changed. */
 uint64_t mpm_gpu_backend_changes(const mpm_simulation *simulation);
 
-/** Has the simulation such an image? Its driver is not read. */
-bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image);
+/** Has the simulation such an image, which knows colliders if it must? The driver of `image` is not read. */
+bool mpm_gpu_backend_has(const mpm_simulation *simulation, const mpm_gpu_law *image, bool collides);

@@ -7,7 +7,7 @@
 
 mpm_gpu_driver *mpm_gpu_laws_find(const mpm_gpu_laws *laws, int law, bool varies)
 {
-    for (size_t k = 0; k < laws->count; k++)
+    for (size_t k = laws->count; k--;)
         if (laws->list[k].law == law && laws->list[k].varies == varies)
             return laws->list[k].driver;
     return NULL;
@@ -15,7 +15,9 @@ mpm_gpu_driver *mpm_gpu_laws_find(const mpm_gpu_laws *laws, int law, bool varies
 
 mpm_status mpm_gpu_laws_add(mpm_gpu_laws *laws, const mpm_allocator *allocator, const mpm_gpu_law *image)
 {
-    if (mpm_gpu_laws_find(laws, image->law, image->varies) || image->driver->image.law_bytes > MPM_GPU_LAW_BYTES)
+    const mpm_gpu_driver *known = mpm_gpu_laws_find(laws, image->law, image->varies);
+    const mpm_gpu_image *own = &image->driver->image;
+    if ((known && known->image.collides >= own->collides) || own->law_bytes > MPM_GPU_LAW_BYTES)
         return MPM_BAD_ARGUMENT;
     if (mpm_memory_grow(allocator, (void **)&laws->list, &laws->capacity, laws->count, laws->count + 1,
                         sizeof *laws->list))
@@ -65,7 +67,7 @@ mpm_status mpm_gpu_laws_begin(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const 
     if (status)
         return status;
     engine->strains = 1;
-    engine->material[0].driver = engine->driver; /* launched for no particles where there is no material */
+    engine->material[0].driver = engine->kernels; /* launched for no particles where there is no material */
     for (size_t m = 0; m < count; m++) {
         const mpm_material *from = &materials[m];
         const mpm_law *law = mpm_material_law(from);
@@ -82,6 +84,12 @@ mpm_status mpm_gpu_laws_begin(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const 
     engine->history = lay_out(laws, engine, materials);
     laws->begun = true;
     return MPM_OK;
+}
+
+void mpm_gpu_laws_renew(const mpm_gpu_laws *laws, mpm_gpu_engine *engine, const mpm_material *materials)
+{
+    for (size_t m = 0; laws->begun && m < laws->materials; m++)
+        engine->material[m].driver = mpm_gpu_laws_find(laws, materials[m].law, materials[m].varying);
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */

@@ -27,16 +27,19 @@ typedef struct mpm_gpu_laws {
 
 enum { MPM_GPU_LAW_BYTES = 2048 }; /* of the prepared parameters of any law, at most */
 
-/** The driver with the image of a law; NULL: there is none. */
+/** The driver with the last image of a law; NULL: there is none. */
 mpm_gpu_driver *mpm_gpu_laws_find(const mpm_gpu_laws *laws, int law, bool varies);
 
-/** Adds an image. Its driver is freed with the others. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if there
- *  is one, or its prepared parameters are too large. */
+/** Adds an image, or one that knows colliders, which takes the place of one that does not. Its driver is freed with the
+ *  others. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if there is one, or its prepared parameters are too large. */
 mpm_status mpm_gpu_laws_add(mpm_gpu_laws *laws, const mpm_allocator *allocator, const mpm_gpu_law *image);
 
 /** Lays out the histories of these materials, and the parameters that vary, on the device, which has no particles now.
  *  Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT if a law has no image. */
 mpm_status mpm_gpu_laws_begin(mpm_gpu_laws *laws, mpm_gpu_engine *engine, const mpm_material *materials, size_t count);
+
+/** Lets the materials of the device be launched by the images that have been added since. */
+void mpm_gpu_laws_renew(const mpm_gpu_laws *laws, mpm_gpu_engine *engine, const mpm_material *materials);
 
 /** Notes that the host has written a column. */
 void mpm_gpu_laws_note(mpm_gpu_laws *laws, int dim, const mpm_material *materials, int column);

@@ -166,10 +166,14 @@ static mpm_measure gather(mpm_simulation *simulation, const mpm_step *step)
     mpm_timestep_foresee(simulation);
     const double next_dt = mpm_timestep_next(simulation, step);
     mpm_sweeps_f_bar(simulation, step->dt);
-    mpm_measure measure = simulation->stage.scattered
-                              ? mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt))
-                              : mpm_sweeps_g2p(simulation, step->dt);
+    if (simulation->stage.scattered)
+        mpm_sweeps_g2p2g(simulation, step->dt, stress_dt(simulation, next_dt));
+    else
+        mpm_sweeps_g2p(simulation, step->dt);
     mpm_synchronize_defer(simulation, simulation->stage.scattered);
+    if (simulation->stage.scattered)
+        mpm_sweeps_foresee(simulation, step->time, next_dt, step->dt);
+    mpm_measure measure = mpm_sweeps_measured(simulation);
     mpm_rigid_advance(simulation, step->dt, &measure);
     return measure;
 }

@@ -304,15 +304,18 @@ void mpm_sweeps_p2g(mpm_simulation *simulation, double dt)
     sweep(simulation, MPM_P2G, (mpm_arguments){.p2g = {dt}});
 }
 
-mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt)
+void mpm_sweeps_g2p(mpm_simulation *simulation, double dt)
 {
     sweep(simulation, MPM_G2P, (mpm_arguments){.g2p = {dt}});
-    return measure_state(simulation);
 }
 
-mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt)
+void mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt)
 {
     sweep(simulation, MPM_G2P2G, (mpm_arguments){.g2p2g = {dt, next_dt}});
+}
+
+mpm_measure mpm_sweeps_measured(const mpm_simulation *simulation)
+{
     return measure_state(simulation);
 }
 
@@ -574,6 +577,18 @@ mpm_block_report mpm_sweeps_grid(mpm_simulation *simulation, double dt)
     if (simulation->settings.contact)
         sum_pairs(simulation);
     return mpm_sweeps_sum_reports(simulation);
+}
+
+void mpm_sweeps_foresee(mpm_simulation *simulation, double time, double dt, double present_dt)
+{
+    mpm_backend *backend = simulation->backend;
+    if (!backend->foresee || !mpm_scheme_recomputes_velocity(&simulation->settings.scheme))
+        return;
+    mpm_boundary_pose(&simulation->boundary, time, dt);
+    const mpm_grid_pass described = mpm_sweeps_describe_grid(simulation, MPM_GRID_STEP, dt);
+    backend->foresee(backend, &(mpm_pass){.kind = MPM_PASS_GRID, .joins = true, .grid = &simulation->grid,
+                                          .stage = &described});
+    mpm_boundary_pose(&simulation->boundary, simulation->run.time, present_dt);
 }
 
 void mpm_sweeps_grid_free(mpm_simulation *simulation, double dt, double forces_dt)

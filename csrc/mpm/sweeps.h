@@ -34,8 +34,12 @@ mpm_grid_pass mpm_sweeps_describe_grid(const mpm_simulation *simulation, mpm_gri
 double mpm_sweeps_solve(mpm_simulation *simulation, mpm_operation operation, const mpm_arguments *arguments);
 void mpm_sweeps_pass(mpm_simulation *simulation, const mpm_pass *pass);
 mpm_measure mpm_sweeps_dry_run(mpm_simulation *simulation, double dt, const mpm_block_report *blocks, double enough);
-mpm_measure mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
-mpm_measure mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
+void mpm_sweeps_g2p(mpm_simulation *simulation, double dt);
+void mpm_sweeps_g2p2g(mpm_simulation *simulation, double dt, double next_dt);
+/* The back end may begin the grid pass of the next step, from `time` on, before the host reads what the sweep of this
+ * one has measured. */
+void mpm_sweeps_foresee(mpm_simulation *simulation, double time, double dt, double present_dt);
+mpm_measure mpm_sweeps_measured(const mpm_simulation *simulation); /* by the last of these */
 mpm_measure mpm_sweeps_measure(mpm_simulation *simulation);
 void mpm_sweeps_synchronize(mpm_simulation *simulation, const mpm_particles *before, double time, double dt);
 void mpm_sweeps_density(mpm_simulation *simulation); /* the grid pass for rest volumes */

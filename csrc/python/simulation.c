@@ -421,13 +421,9 @@ static PyObject *use_odd_backend(PyObject *self, PyObject *unused)
     }
 }
 
-/* Reads the law of an image, and whether its parameters vary. */
-static bool get_image(PyObject *args, mpm_gpu_law *image, PyObject **capsule)
+/* Describes an image by its law, and whether its parameters vary. */
+static bool describe_image(const char *name, int varies, mpm_gpu_law *image)
 {
-    const char *name;
-    int varies;
-    if (!PyArg_ParseTuple(args, capsule ? "spO" : "sp", &name, &varies, capsule))
-        return false;
     *image = (mpm_gpu_law){.law = mpm_python_find_law(name), .varies = varies};
     if (image->law < 0)
         PyErr_Format(PyExc_ValueError, "law: unknown name '%s'", name);
@@ -436,17 +432,25 @@ static bool get_image(PyObject *args, mpm_gpu_law *image, PyObject **capsule)
 
 static PyObject *has_image(PyObject *self, PyObject *args)
 {
+    const char *name;
+    int varies, collides;
     mpm_gpu_law image;
-    mpm_simulation *core = get_image(args, &image, NULL) ? enter(self) : NULL;
-    return core ? PyBool_FromLong(mpm_gpu_backend_has(core, &image)) : NULL;
+    if (!PyArg_ParseTuple(args, "spp", &name, &varies, &collides))
+        return NULL;
+    mpm_simulation *core = describe_image(name, varies, &image) ? enter(self) : NULL;
+    return core ? PyBool_FromLong(mpm_gpu_backend_has(core, &image, collides)) : NULL;
 }
 
 /* Takes the driver out of its capsule, which has none from then on. */
 static PyObject *use_gpu(PyObject *self, PyObject *args)
 {
+    const char *name;
+    int varies;
     mpm_gpu_law image;
     PyObject *capsule;
-    mpm_simulation *core = get_image(args, &image, &capsule) ? enter(self) : NULL;
+    if (!PyArg_ParseTuple(args, "spO", &name, &varies, &capsule))
+        return NULL;
+    mpm_simulation *core = describe_image(name, varies, &image) ? enter(self) : NULL;
     if (!core || !(image.driver = PyCapsule_GetPointer(capsule, MPM_GPU_CAPSULE)))
         return NULL;
     const mpm_status status = mpm_gpu_backend_use(core, &image);
@@ -528,10 +532,13 @@ static PyMethodDef methods[] = {
      "lend(name): an array of a GPU, a field or 'row': (loan, address, shape, strides, format, (kind, number), "
      "changes); KeyError if the device has none"},
     {"changes", changes, METH_NOARGS, "How often the arrays of the GPU have changed."},
-    {"has_image", has_image, METH_VARARGS, "has_image(law, varies): has a driver of use_gpu the image of the law?"},
+    {"has_image", has_image, METH_VARARGS,
+     "has_image(law, varies, collides): has a driver of use_gpu the image of the law, which knows colliders if it "
+     "must?"},
     {"use_gpu", use_gpu, METH_VARARGS,
      "use_gpu(law, varies, driver): a simulation without particles, whose kernels have one lane, runs on the GPU of a "
-     "capsule, which has the image of the law, with parameters that vary or not; then adds other images"},
+     "capsule, which has the image of the law, with parameters that vary or not; then adds other images, and those "
+     "that know colliders in the place of those that do not"},
     {"_use_odd_backend", use_odd_backend, METH_NOARGS,
      "For tests: runs the new simulation on a back end with memory of its own and tasks in reverse order."},
     MPM_PYTHON_TEAMS,

@@ -13,6 +13,7 @@ from mpm.materials.laws import Material
 from mpm.materials.userlaws import UserLaw
 from mpm.mpm import faces
 from mpm.scene import heat, pores, solutes
+from mpm.scene.loads import Force, Traction
 from mpm.scene.scene import Scene
 
 HOST = "cpu"
@@ -21,7 +22,7 @@ HOST = "cpu"
 @dataclass(frozen=True)
 class Image:
     """What the kernels of a GPU are compiled for: a law, a precision, a dimension, a transfer, and whether there are
-    colliders and body forces."""
+    colliders, and body forces or loads."""
 
     material: Material
     dtype: str
@@ -97,19 +98,29 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
     if chosen.device == HOST:
         return
     refuse_scene(scene, chosen)
-    filling = [*dict.fromkeys([*scene._filling, *materials])]
-    for material in filling:
+    for material in (filling := _filling(scene, materials)):
         refuse_material(chosen, material)
     for material in filling:
         provide(core, scene, chosen, material)
 
 
+def meet(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Material]) -> None:
+    """Let a core on a device have kernels that know colliders, where the scene that it gets is the first with some."""
+    if chosen.device != HOST and scene.colliders:
+        for material in _filling(scene, materials):
+            provide(core, scene, chosen, material)
+
+
+def _filling(scene: Scene, materials: list[Material]) -> list[Material]:
+    return [*dict.fromkeys([*scene._filling, *materials])]
+
+
 def provide(core: _core.Simulation, scene: Scene, chosen: Any, material: Material) -> None:
     """Let a core on a device have the kernels for a material of a scene, if it has not got them yet."""
     image = material._row["name"], bool(material._varying)
-    if chosen.device == HOST or core.has_image(*image):
+    if chosen.device == HOST or core.has_image(*image, bool(scene.colliders)):
         return
-    pushes = scene.body_force is not None
+    pushes = scene.body_force is not None or bool(scene.loads)
     wanted = Image(material, chosen.dtype, scene.dimension, bool(scene.colliders), chosen.transfer, pushes)
     begun = DRIVERS[chosen.device.partition(":")[0]]
     try:
@@ -128,9 +139,8 @@ def _refuse(device: str, what: str, remedy: str) -> NotImplementedError:
     )
 
 
-def refuse_scene(scene: Scene, chosen: Any, before: Scene | None = None) -> None:
-    """Raise NotImplementedError for what no device has yet, and for the first collider of a simulation that had the
-    scene `before`: its kernels have been compiled without any."""
+def refuse_scene(scene: Scene, chosen: Any) -> None:
+    """Raise NotImplementedError for what no device has yet."""
     if chosen.device == HOST:
         return
     if chosen.transfer not in TRANSFERS:
@@ -148,19 +158,18 @@ def refuse_scene(scene: Scene, chosen: Any, before: Scene | None = None) -> None
         ("thermal", heat.conducts(scene)),
         ("pore", pores.saturated(scene)),
         ("solute", solutes.dissolves(scene)),
-        ("loads and held regions", scene.loads),
     ):
         if found:
             raise _refuse(chosen.device, name, "leave it out")
+    for load in scene.loads:
+        if not isinstance(load, Force | Traction):
+            raise _refuse(chosen.device, f"held regions: {load.name!r}", "leave it out")
     for face, wall in scene.walls.items():
         if wall.contact == "absorbing":
             raise _refuse(chosen.device, f"walls[{face!r}]: 'absorbing'", "choose another contact")
     for one in scene.colliders:
         if one.contact == "absorbing":
             raise _refuse(chosen.device, f"collider {one.name!r}: 'absorbing'", "choose another contact")
-    if before is not None and scene.colliders and not before.colliders:
-        what = "the first collider of a simulation that has begun"
-        raise _refuse(chosen.device, what, "add one to the scene")
 
 
 def refuse_material(chosen: Any, material: Material) -> None:

@@ -4,6 +4,7 @@
  * processor. Compiled with the macros of csrc/mpm/gpu/sweep.cu, for tests/emulated_device.py, which may give the device
  * little memory, and lets it fail.
  */
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "mpm/gpu/sort.cu"
 
 static std::mutex one_at_a_time; /* the emulation has one CTA */
+static std::atomic<long long> waits; /* for launches: copies to the host, and others */
 
 struct emulated {
     mpm_gpu_driver driver; /* the first member */
@@ -59,6 +61,12 @@ static mpm_status copy(mpm_gpu_driver *driver, void *to, const void *from, size_
     if (!status)
         memcpy(to, from, bytes);
     return status;
+}
+
+static mpm_status read(mpm_gpu_driver *driver, void *to, const void *from, size_t bytes)
+{
+    waits++;
+    return copy(driver, to, from, bytes);
 }
 
 static mpm_status fill(mpm_gpu_driver *driver, void *to, int byte, size_t bytes)
@@ -114,6 +122,7 @@ static mpm_status launch_kernel(mpm_gpu_driver *driver, mpm_gpu_kernel kernel, m
 
 static mpm_status wait_for_all(mpm_gpu_driver *driver)
 {
+    waits++;
     return call(driver);
 }
 
@@ -133,11 +142,17 @@ extern "C" bool emulated_holds(void)
     return pieces;
 }
 
+/** How often a host has waited for a device of this library. */
+extern "C" long long emulated_waits(void)
+{
+    return waits;
+}
+
 /** A device with `room` bytes, which fails after so many calls; < 0: never. */
 extern "C" mpm_gpu_driver *emulated_new(int threads, size_t room, long long calls)
 {
     emulated *made = new emulated{};
-    made->driver = {gpu_image, allocate, release, copy, copy, copy, fill, launch_kernel, wait_for_all, words,
+    made->driver = {gpu_image, allocate, release, copy, read, copy, fill, launch_kernel, wait_for_all, words,
                     free_driver, 1, 0};
     made->threads = (order)threads, made->room = room, made->calls = calls;
     return &made->driver;

@@ -88,6 +88,42 @@ void mpm_engine_put(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void 
         note(engine, engine->driver->write(engine->driver, to->at, from, bytes));
 }
 
+/* Books that no launch enters stay 0: colliders may not hold particles. */
+mpm_status mpm_engine_hold_said(mpm_gpu_engine *engine, size_t colliders)
+{
+    mpm_gpu_said *said = &engine->said;
+    const size_t reports = MPM_GPU_FINDERS * engine->variant->report_bytes;
+    const size_t bytes = reports + MPM_GPU_FINDERS * colliders * sizeof(mpm_collider_book);
+    if (said->here && said->colliders == colliders)
+        return engine->failure;
+    void *here = mpm_memory_new(engine->allocator, bytes, 1);
+    const mpm_status status = here ? mpm_engine_hold(engine, &said->there, bytes) : MPM_OUT_OF_MEMORY;
+    if (status) {
+        mpm_memory_free(engine->allocator, here);
+        return status;
+    }
+    mpm_memory_free(engine->allocator, said->here);
+    said->here = here;
+    said->books = reports;
+    said->colliders = colliders;
+    note(engine, engine->driver->fill(engine->driver, said->there.at, 0, bytes));
+    return engine->failure;
+}
+
+void mpm_engine_hear(mpm_gpu_engine *engine)
+{
+    const mpm_gpu_said *said = &engine->said;
+    mpm_engine_get(engine, said->here, said->there.at,
+                   said->books + MPM_GPU_FINDERS * said->colliders * sizeof(mpm_collider_book));
+}
+
+mpm_collider_book *mpm_engine_books(const mpm_gpu_engine *engine, mpm_gpu_finder finder, bool there)
+{
+    const mpm_gpu_said *said = &engine->said;
+    char *at = there ? said->there.at : said->here;
+    return (mpm_collider_book *)(at + said->books) + (size_t)finder * said->colliders;
+}
+
 /* Where component c of particle `first` is. */
 static char *place_of(const mpm_gpu_engine *engine, const mpm_gpu_array *array, int c, int first)
 {
@@ -218,7 +254,8 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     mpm_gpu_array *const all[] = {
         &engine->nodes[0], &engine->nodes[1], &engine->v_before, &engine->tiles, &engine->force_tiles,
         &engine->volume, &engine->volume_tiles, &engine->filled[0], &engine->filled[1],
-        &engine->reports[0], &engine->reports[1], &engine->acceleration, &engine->shown,
+        &engine->reports[0], &engine->reports[1], &engine->said.there, &engine->acceleration, &engine->couple,
+        &engine->shown,
         &engine->block_count, &engine->mark[0], &engine->mark[1], &engine->key, &engine->cell_of, &engine->cell_count,
         &engine->order, &engine->before[0], &engine->before[1], &engine->before[2], &engine->all[0], &engine->all[1],
         &engine->all[2]};
@@ -231,6 +268,7 @@ void mpm_engine_clear(mpm_gpu_engine *engine)
     clear_materials(engine);
     release_kept(engine);
     mpm_memory_free(engine->allocator, engine->kept);
+    mpm_memory_free(engine->allocator, engine->said.here);
     mpm_memory_free(engine->allocator, engine->staged);
-    engine->staged = NULL;
+    engine->staged = engine->said.here = NULL;
 }

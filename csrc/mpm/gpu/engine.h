@@ -49,11 +49,23 @@ typedef enum mpm_gpu_finder { MPM_GPU_SWEEPS, MPM_GPU_PASSES, MPM_GPU_FINDERS } 
 /** The colliders (gpu_boundary.h). */
 typedef struct mpm_gpu_boundary {
     mpm_gpu_array packed;      /* pack.h */
-    mpm_gpu_array books, sums; /* of a launch, [CTA][collider]; [collider] */
+    mpm_gpu_array books;       /* of a launch, [CTA][collider] */
     mpm_collider *posed;       /* the first part of `packed`, as the device has it */
     mpm_collider_book *found[MPM_GPU_FINDERS]; /* by the last launch, [collider] */
     size_t count, revision;    /* of the boundary that the device has */
 } mpm_gpu_boundary;
+
+/** Whose report: that of sweeps, over particles, or of passes, over nodes. */
+typedef mpm_gpu_finder mpm_gpu_reporter;
+
+/** What launches report, in one piece, so that one copy brings all of it: a report of the last sweep and one of the last
+ *  pass, then their books, [finder][collider]. */
+typedef struct mpm_gpu_said {
+    mpm_gpu_array there;
+    void *here;    /* the host's copy */
+    size_t books;  /* where they begin [bytes] */
+    size_t colliders;
+} mpm_gpu_said;
 
 typedef struct mpm_gpu_engine mpm_gpu_engine;
 
@@ -61,6 +73,8 @@ typedef struct mpm_gpu_engine mpm_gpu_engine;
 typedef struct mpm_gpu_launch {
     mpm_gpu_kernel kernel;
     int x, new_x, nodes;
+    bool probes; /* MPM_GPU_SYNCHRONIZE: v and C are left in `next`, without colliders */
+    bool couples; /* MPM_GPU_PUSH: loads have some */
     double dt, next_dt;
     const mpm_scheme *scheme;
     const mpm_leave *on_leave;      /* [face] */
@@ -71,7 +85,7 @@ typedef struct mpm_gpu_launch {
 } mpm_gpu_launch;
 
 typedef struct mpm_gpu_variant {
-    size_t node_bytes; /* of the nodes of a block */
+    size_t node_bytes, report_bytes; /* of the nodes of a block; of a report */
     /** What the law's functions get of a material, in the form of one lane. False: there is not enough room, or the law
      *  is none of the package. */
     bool (*prepare)(const mpm_material *material, void *prepared, size_t room);
@@ -80,12 +94,12 @@ typedef struct mpm_gpu_variant {
     /** How full nodes are, for fluids: sums of volumes, after fill_volume where that is due, and then the shares. */
     void (*volumes)(mpm_gpu_engine *engine, const mpm_grid_pass *pass);
     void (*fill)(mpm_gpu_engine *engine, const mpm_grid_pass *pass, int nodes);
-    /** What the last sweep has reported. */
-    void (*measured)(mpm_gpu_engine *engine, mpm_measure *measure);
+    /** What the last sweep has reported. These three read the host's copy of what launches have said. */
+    void (*measured)(const mpm_gpu_engine *engine, mpm_measure *measure);
     /** The sum of m b of the last push [N]. */
-    void (*pushed)(mpm_gpu_engine *engine, double force[3]);
+    void (*pushed)(const mpm_gpu_engine *engine, double force[3]);
     /** What the last pass has reported. */
-    void (*passed)(mpm_gpu_engine *engine, mpm_block_report *report);
+    void (*passed)(const mpm_gpu_engine *engine, mpm_block_report *report);
     /** Makes the coming tables for a sort of the particles, whose positions are in array `x`. Errors:
      *  MPM_OUT_OF_MEMORY, MPM_TOO_LARGE. */
     mpm_status (*find)(mpm_gpu_engine *engine, int x);
@@ -101,7 +115,8 @@ typedef struct mpm_gpu_variant {
 
 struct mpm_gpu_engine {
     const mpm_gpu_variant *variant;
-    mpm_gpu_driver *driver; /* of all that no law takes part in */
+    mpm_gpu_driver *driver;  /* has the memory */
+    mpm_gpu_driver *kernels; /* launches what no law takes part in */
     const mpm_allocator *allocator;
     mpm_status failure;
     const mpm_gpu_driver *failed; /* whose failure it is */
@@ -117,11 +132,13 @@ struct mpm_gpu_engine {
     mpm_gpu_columns now, next; /* positions of `now`: array 0, of `next`: array 1 */
     mpm_gpu_tables tables, coming;
     mpm_gpu_array nodes[2], tiles, reports[2];
-    mpm_gpu_array acceleration; /* of a body force, [row][dim] doubles */
+    mpm_gpu_array acceleration; /* of a body force, with loads, [row][dim] doubles */
+    mpm_gpu_array couple;       /* of loads, [row][dim][dim] doubles */
     mpm_gpu_array v_before, force_tiles; /* of FLIP and AFLIP: v^n at nodes; dt f */
     bool corrects;             /* the density of fluids, for which these are: */
     mpm_gpu_array volume, volume_tiles, filled[2]; /* how full nodes are; in front of a sort, and room for it */
     mpm_gpu_boundary boundary;
+    mpm_gpu_said said;
     mpm_gpu_array shown;       /* positions for users */
     atomic_int lent;           /* how many arrays others hold: until they return them, none is freed */
     void **kept;               /* those that would have been */
@@ -153,6 +170,15 @@ void mpm_engine_read(mpm_gpu_engine *engine, const mpm_gpu_array *from, int firs
 /** Copies bytes from the device, or to the beginning of an array. */
 void mpm_engine_get(mpm_gpu_engine *engine, void *to, const void *from, size_t bytes);
 void mpm_engine_put(mpm_gpu_engine *engine, const mpm_gpu_array *to, const void *from, size_t bytes);
+
+/** Makes room for what launches say. Errors: MPM_OUT_OF_MEMORY. */
+mpm_status mpm_engine_hold_said(mpm_gpu_engine *engine, size_t colliders);
+
+/** Waits for all launches, and brings what they have said to the host. */
+void mpm_engine_hear(mpm_gpu_engine *engine);
+
+/** The books of a finder, [collider], on the device or in the host's copy. */
+mpm_collider_book *mpm_engine_books(const mpm_gpu_engine *engine, mpm_gpu_finder finder, bool there);
 
 /** Begins with new materials, without parameters, of which there is one at least; those before end. On error
  *  (MPM_OUT_OF_MEMORY) there are none. */

@@ -29,7 +29,7 @@ static void run_by(mpm_gpu_engine *engine, mpm_gpu_driver *driver, mpm_gpu_kerne
 static void run(mpm_gpu_engine *engine, mpm_gpu_kernel kernel, unsigned ctas, unsigned threads, unsigned bytes,
                 void **arguments)
 {
-    run_by(engine, engine->driver, kernel, ctas, threads, bytes, arguments);
+    run_by(engine, engine->kernels, kernel, ctas, threads, bytes, arguments);
 }
 
 static unsigned ctas_of(size_t items, unsigned threads)
@@ -110,23 +110,25 @@ static bool prepare(const mpm_material *material, void *prepared, size_t room)
 
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
 
-/* Adds `count` reports to one. */
-static void add_all_reports(mpm_gpu_engine *engine, int count)
+/* Adds `count` reports to the one that a sweep or pass says. */
+static void add_all_reports(mpm_gpu_engine *engine, int count, mpm_gpu_reporter whose)
 {
-    mpm_gpu_array *reports = engine->reports;
-    int from = 0;
-    while (count > 1) {
+    const mpm_gpu_array *reports = engine->reports;
+    void *said = (struct gpu_report *)engine->said.there.at + whose;
+    if (count == 1 && !engine->failure)
+        engine->failure = engine->driver->copy(engine->driver, said, reports[0].at, sizeof(struct gpu_report));
+    for (int from = 0; count > 1; from = 1 - from) {
         int left = (int)ctas_of((size_t)count, GPU_SORT_THREADS);
+        void *to = left > 1 ? reports[1 - from].at : said;
         run(engine, MPM_GPU_ADD_REPORTS, (unsigned)left, GPU_SORT_THREADS, 0,
-            ARGUMENTS(&count, &reports[from].at, &reports[1 - from].at));
+            ARGUMENTS(&count, (void *)&reports[from].at, &to));
         count = left;
-        from = 1 - from;
     }
-    if (from) { /* one report is always in the first array */
-        const mpm_gpu_array kept = reports[0];
-        reports[0] = reports[1];
-        reports[1] = kept;
-    }
+}
+
+static const struct gpu_report *said_by(const mpm_gpu_engine *engine, mpm_gpu_reporter whose)
+{
+    return (const struct gpu_report *)engine->said.here + whose;
 }
 
 /* Room for the reports of as many CTAs, in either array. */
@@ -138,10 +140,9 @@ static mpm_status hold_reports(mpm_gpu_engine *engine, int count)
     return status;
 }
 
-static void measured(mpm_gpu_engine *engine, mpm_measure *measure)
+static void measured(const mpm_gpu_engine *engine, mpm_measure *measure)
 {
-    struct gpu_report report = {0};
-    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    const struct gpu_report report = *said_by(engine, MPM_GPU_SWEEPS);
     *measure = (mpm_measure){
         .mass = report.sum[GPU_MASS], .kinetic = report.sum[GPU_KINETIC], .elastic = report.sum[GPU_ELASTIC],
         .rate2 = report.most[GPU_RATE2], .wave2 = report.most[GPU_WAVE2], .speed = report.most[GPU_SPEED],
@@ -157,18 +158,16 @@ static void measured(mpm_gpu_engine *engine, mpm_measure *measure)
     }
 }
 
-static void pushed(mpm_gpu_engine *engine, double force[3])
+static void pushed(const mpm_gpu_engine *engine, double force[3])
 {
-    struct gpu_report report = {0};
-    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    const struct gpu_report report = *said_by(engine, MPM_GPU_SWEEPS);
     for (int a = 0; a < 3; a++)
         force[a] = a < DIM ? report.sum[GPU_FORCE + a] : 0;
 }
 
-static void passed(mpm_gpu_engine *engine, mpm_block_report *found)
+static void passed(const mpm_gpu_engine *engine, mpm_block_report *found)
 {
-    struct gpu_report report = {0};
-    mpm_engine_get(engine, &report, engine->reports[0].at, sizeof report);
+    const struct gpu_report report = *said_by(engine, MPM_GPU_PASSES);
     *found = (mpm_block_report){.speed = report.most[GPU_NODE_SPEED], .approach = report.most[GPU_APPROACH],
                                 .speed_before = report.most[GPU_SPEED_BEFORE]};
     for (int a = 0; a < 3; a++) {
@@ -188,7 +187,7 @@ static struct gpu_colliders pose(mpm_gpu_engine *engine, const mpm_colliders *of
                                       .dx = of->dx, .dt = dt};
     if (!of->count)
         return colliders;
-    mpm_gpu_boundary_pose(engine, of->list);
+    (void)mpm_gpu_boundary_pose(engine, of->list);
     memcpy(colliders.symmetry, of->symmetry, sizeof colliders.symmetry);
     memcpy(colliders.lower, of->lower, sizeof colliders.lower);
     colliders.depth = of->particles == MPM_PARTICLES_OFF ? -1 : of->particles == MPM_PARTICLES_DEEP ? 0.5 * of->dx : 0;
@@ -196,19 +195,13 @@ static struct gpu_colliders pose(mpm_gpu_engine *engine, const mpm_colliders *of
 }
 
 /* Adds the books of a launch. Where no collider can hold particles, it has written none. */
-static void keep_books(mpm_gpu_engine *engine, const mpm_colliders *of, mpm_gpu_finder finder, int ctas)
+static void add_books(mpm_gpu_engine *engine, const mpm_colliders *of, mpm_gpu_finder finder, int ctas)
 {
-    mpm_gpu_boundary *own = &engine->boundary;
     int count = (int)of->count;
-    const size_t bytes = of->count * sizeof(mpm_collider_book);
-    if (!count)
-        return;
-    memset(own->found[finder], 0, bytes);
-    if (finder == MPM_GPU_SWEEPS && of->particles == MPM_PARTICLES_OFF)
-        return;
-    run(engine, MPM_GPU_ADD_BOOKS, (unsigned)count, GPU_SORT_THREADS, 0,
-        ARGUMENTS(&ctas, &count, &own->books.at, &own->sums.at));
-    mpm_engine_get(engine, own->found[finder], own->sums.at, bytes);
+    void *said = mpm_engine_books(engine, finder, true);
+    if (count && (finder == MPM_GPU_PASSES || of->particles != MPM_PARTICLES_OFF))
+        run(engine, MPM_GPU_ADD_BOOKS, (unsigned)count, GPU_SORT_THREADS, 0,
+            ARGUMENTS(&ctas, &count, &engine->boundary.books.at, &said));
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
@@ -260,9 +253,12 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
         sweep.cells[a] = engine->cells[a], sweep.lower[a] = engine->lower[a];
     memcpy(sweep.on_leave, launch->on_leave, sizeof sweep.on_leave);
     sweep.acceleration = engine->acceleration.at;
+    sweep.couple = launch->couples ? engine->couple.at : NULL;
     sweep.push = launch->next_dt;
     const bool gathers = launch->kernel == MPM_GPU_G2P || launch->kernel == MPM_GPU_G2P2G;
-    if (gathers || launch->kernel == MPM_GPU_SYNCHRONIZE)
+    if (launch->probes)
+        sweep.particles.v = engine->next.v.at, sweep.particles.C = engine->next.C.at;
+    else if (gathers || launch->kernel == MPM_GPU_SYNCHRONIZE)
         sweep.colliders = pose(engine, launch->colliders, launch->dt);
     if (launch->kernel == MPM_GPU_FILL_VOLUME) {
         sweep.tiles = engine->volume_tiles.at;
@@ -276,9 +272,9 @@ static void sweep(mpm_gpu_engine *engine, const mpm_gpu_launch *launch)
     }
     if (launch->kernel != MPM_GPU_P2G && launch->kernel != MPM_GPU_SYNCHRONIZE &&
         launch->kernel != MPM_GPU_FILL_VOLUME)
-        add_all_reports(engine, tables->places);
+        add_all_reports(engine, tables->places, MPM_GPU_SWEEPS);
     if (gathers)
-        keep_books(engine, launch->colliders, MPM_GPU_SWEEPS, tables->places);
+        add_books(engine, launch->colliders, MPM_GPU_SWEEPS, tables->places);
 }
 
 /* Describes a pass over the nodes. Sets whether images, colliders or v^n take part. */
@@ -313,8 +309,8 @@ static void pass(mpm_gpu_engine *engine, const mpm_grid_pass *of, int nodes)
     struct gpu_pass pass = describe(engine, of, nodes, &meets);
     const mpm_gpu_kernel kernel = meets ? MPM_GPU_MEET_NODES : MPM_GPU_MOVE_NODES;
     run(engine, kernel, (unsigned)tables->rooms, GPU_CELLS, 0, ARGUMENTS(&pass));
-    add_all_reports(engine, tables->rooms);
-    keep_books(engine, &of->colliders, MPM_GPU_PASSES, tables->rooms);
+    add_all_reports(engine, tables->rooms, MPM_GPU_PASSES);
+    add_books(engine, &of->colliders, MPM_GPU_PASSES, tables->rooms);
 }
 
 /* What is asked for how full nodes are. */
@@ -587,6 +583,6 @@ static mpm_status show(mpm_gpu_engine *engine, int x)
 
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), prepare, sweep, pass, volumes, fill, measured, pushed, passed, find, \
+        GPU_CELLS * sizeof(struct gpu_vec4), sizeof(struct gpu_report), prepare, sweep, pass, volumes, fill, measured, pushed, passed, find, \
             move, lay, show \
     }

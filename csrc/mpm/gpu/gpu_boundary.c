@@ -29,8 +29,6 @@ static mpm_status copy(mpm_gpu_engine *engine, const mpm_collider *colliders, si
     for (int k = 0; k < MPM_GPU_FINDERS; k++)
         failed |= !(own->found[k] = mpm_memory_new(engine->allocator, count, sizeof *own->found[k]));
     mpm_status status = failed ? MPM_OUT_OF_MEMORY : mpm_engine_hold(engine, &own->packed, bytes);
-    if (!status)
-        status = mpm_engine_hold(engine, &own->sums, count * sizeof(mpm_collider_book));
     char *packed = status ? NULL : mpm_memory_new(engine->allocator, bytes, 1);
     if (!packed)
         return status ? status : MPM_OUT_OF_MEMORY;
@@ -55,14 +53,17 @@ mpm_status mpm_gpu_boundary_take(mpm_gpu_engine *engine, const mpm_boundary *bou
         own->count = boundary->count;
         own->revision = boundary->revision;
     }
-    return mpm_gpu_boundary_hold_books(engine, tables->rooms > tables->places ? tables->rooms : tables->places);
+    const mpm_status status = mpm_engine_hold_said(engine, own->count);
+    return status ? status : mpm_gpu_boundary_hold_books(engine, tables->rooms > tables->places ? tables->rooms : tables->places);
 }
 
-void mpm_gpu_boundary_pose(mpm_gpu_engine *engine, const mpm_collider *colliders)
+bool mpm_gpu_boundary_pose(mpm_gpu_engine *engine, const mpm_collider *colliders)
 {
     mpm_gpu_boundary *own = &engine->boundary;
-    if (mpm_pack_poses(own->posed, colliders, own->count))
+    const bool moved = mpm_pack_poses(own->posed, colliders, own->count);
+    if (moved)
         mpm_engine_put(engine, &own->packed, own->posed, own->count * sizeof *own->posed);
+    return moved;
 }
 
 void mpm_gpu_boundary_clear(mpm_gpu_engine *engine)
@@ -71,5 +72,4 @@ void mpm_gpu_boundary_clear(mpm_gpu_engine *engine)
     clear_host(engine);
     mpm_engine_drop(engine, &own->packed);
     mpm_engine_drop(engine, &own->books);
-    mpm_engine_drop(engine, &own->sums);
 }

@@ -13,8 +13,9 @@ mpm_status mpm_gpu_boundary_take(mpm_gpu_engine *engine, const mpm_boundary *bou
 /** Makes room for the books of as many CTAs. */
 mpm_status mpm_gpu_boundary_hold_books(mpm_gpu_engine *engine, int ctas);
 
-/** Brings the device's colliders to the poses of these, which are those that it has. */
-void mpm_gpu_boundary_pose(mpm_gpu_engine *engine, const mpm_collider *colliders);
+/** Brings the device's colliders to the poses of these, which are those that it has. Returns whether any had another
+ *  pose. */
+bool mpm_gpu_boundary_pose(mpm_gpu_engine *engine, const mpm_collider *colliders);
 
 /** Frees all of it. */
 void mpm_gpu_boundary_clear(mpm_gpu_engine *engine);

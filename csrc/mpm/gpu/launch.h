@@ -114,6 +114,7 @@ struct gpu_sweep {
     const struct gpu_vec4 *before;    /* FLIP and AFLIP: as `velocity`, v^n, before forces */
     real flip_ratio;                  /* share of the particle's own velocity */
     const double *acceleration;       /* push: [row][DIM] [m/s2] */
+    const double *couple;             /* push: of loads, [row][DIM][DIM] [N m]; NULL: there are none */
     double push;                      /* push: dt of the step that begins */
     mpm_leave on_leave[6];            /* what becomes of particles beyond a face */
     int advect_particle;              /* FLIP and AFLIP: do particles move with their new velocity? */

@@ -8,7 +8,7 @@
  *     LAW_VARIES                                 do its parameters vary? 0 is the default
  *     GPU_SWEEP_THREADS, GPU_SWEEP_CTAS          threads of a CTA; CTAs that a multiprocessor holds
  *     GPU_COLLIDES                               do colliders hold particles? 1 or 0
- *     GPU_PUSHES                                 is there a body force? 1 or 0
+ *     GPU_PUSHES                                 are there a body force or loads? 1 or 0
  *     GPU_TRANSFER                               MPM_APIC, which is the default, MPM_PIC, MPM_FLIP or MPM_AFLIP
  */
 #include "mpm/gpu/columns.h"
@@ -655,7 +655,8 @@ INLINE void sweep_block(const struct gpu_sweep *sweep, const bool gathers, const
         scatter_forces(sweep, s, gathers ? sweep->new_x : sweep->particles.x);
 }
 
-/* v and C that the last G2P with a P2G has not stored: `particles.x` and `velocity` are those before it. */
+/* v and C that the last G2P with a P2G has not stored: `particles.x` and `velocity` are those before it. Where loads
+ * act, also those that G2P will find, without colliders. */
 INLINE void synchronize_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
@@ -673,7 +674,9 @@ INLINE void synchronize_block(const struct gpu_sweep *sweep)
         struct particle it = {};
         load_vector(it.x, sweep->particles.x, p, n);
         it.mass = sweep->particles.mass[p];
-        gather_all(sweep, s, &it);
+        gather(sweep, s, &it);
+        if (!(it.mass > 0))
+            rest(&it);
 #if GPU_COLLIDES
         struct held held;
         if (books && it.mass > 0)
@@ -713,7 +716,18 @@ INLINE void measure_block(const struct gpu_sweep *sweep)
     measure_end(sweep, s, block);
 }
 
-/* Adds dt m b to what P2G has given to the tiles, where FLIP has dt f. Reports the sum of m b. */
+INLINE void give_couple(const struct gpu_sweep *sweep, int p, struct gift *gift)
+{
+    const double *couple = sweep->couple + (size_t)sweep->particles.row[p] * DIM * DIM;
+    UNROLL for (int b = 0; b < DIM; b++)
+        UNROLL for (int a = 0; a < DIM; a++) {
+            gift->A[a][b] = (real)(4 * sweep->push / sweep->dx * couple[b * DIM + a]);
+            gift->Q[b] = wide_fnma(gift->A[a][b], gift->e[a], gift->Q[b]);
+        }
+}
+
+/* Adds dt m b, and the couples K of loads as P2G does a stress, 4 dt/h K, to what P2G has given to the tiles, where FLIP
+ * has dt f. Reports the sum of m b. */
 INLINE void push_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
@@ -741,6 +755,8 @@ INLINE void push_block(const struct gpu_sweep *sweep)
                            sweep->acceleration[(size_t)sweep->particles.row[p] * DIM + b];
                 gift.Q[b] = (real)(sweep->push * force[b]);
             }
+            if (sweep->couple)
+                give_couple(sweep, p, &gift);
         }
         UNROLL for (int b = 0; b < DIM; b++) {
             const double sum = warp_sum(force[b]);
