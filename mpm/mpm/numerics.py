@@ -364,7 +364,7 @@ class Numerics(Leaving):
                 )
             return
         for name, material in heat.named(scene):
-            heat.refuse_thermal(material, name, True)
+            heat.refuse_thermal(material, name, scene)
             heat.refuse_unheated(material, name, self.dissipation)
         if self.kernel == "linear":
             raise ValueError(
