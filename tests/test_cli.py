@@ -432,6 +432,20 @@ def test_a_wrong_setting_of_a_body_is_said(tmp_path, capsys, name, setting, said
     assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("method", "name"), [("mpm", "dx"), ("sph", "spacing")])
+def test_a_cell_size_that_does_not_divide_the_domain_is_answered_by_one_that_does(
+    tmp_path, capsys, method, name
+):
+    demo = ["demo", "dam-break", "--method", method, "--out", str(tmp_path / "out")]
+    assert cli.main([*demo, "--set", f"{name}=0.13"]) == 1
+    said = capsys.readouterr().err
+    assert (
+        f"{name} = 0.13: (upper - lower)/{name} = (19.2308, 11.5385) must be whole; take {name} = 0.125"
+        in said
+    )
+    assert "fitted" not in said
+
+
 @pytest.mark.parametrize("setting", [".E=1", "snow.=1", "body.E", "body.E=", "a b=1"])
 def test_a_setting_without_a_name_or_a_value_is_refused(capsys, setting):
     with pytest.raises(SystemExit):

@@ -257,9 +257,9 @@ def scene_of(*materials, walls=None):
     return scene
 
 
-def sourced(material):
-    scene = scene_of(material, holder())
-    scene.add_solute_source("body0", source=1.0)
+def sourced(*materials, add="add_solute_source"):
+    scene = scene_of(*materials)
+    getattr(scene, add)("body0", source=1.0)
     return scene
 
 
@@ -292,9 +292,27 @@ wet_wall = {"x-": mpm.Wall("slip", concentration=0.0)}
         (lambda: mpm.Simulation(scene_of(holder(), walls=wet_wall), dx=1 / 2), "2 cells along x; must be >= 4"),
         (
             lambda: mpm.Simulation(scene_of(holder(), walls={"x-": mpm.Wall("slip", temperature=300)}), dx=1 / 8),
-            "no body conducts heat",
+            "no body conducts heat: not used; the bodies have solute=, which takes concentration=",
         ),
-        (lambda: mpm.Simulation(sourced(plain()), dx=1 / 8), "holds no solute; give its material solute="),
+        (
+            lambda: mpm.Simulation(scene_of(plain(thermal=mpm.Thermal(1, 1)), walls=wet_wall), dx=1 / 8),
+            "no body holds a solute: not used; the bodies have thermal=, which takes temperature=",
+        ),
+        (
+            lambda: mpm.Simulation(scene_of(holder()), dx=1 / 8).add(
+                Ball((0.8, 0.8), 0.1), plain(thermal=mpm.Thermal(1, 1))
+            ),
+            "began without heat and has no temperatures; its bodies have solute=",
+        ),
+        (
+            lambda: mpm.Simulation(sourced(holder(), add="add_heat_source"), dx=1 / 8),
+            "does not conduct heat; use scene.add_solute_source",
+        ),
+        (
+            lambda: mpm.Simulation(sourced(plain(thermal=mpm.Thermal(1, 1))), dx=1 / 8),
+            "holds no solute; use scene.add_heat_source",
+        ),
+        (lambda: mpm.Simulation(sourced(plain(), holder()), dx=1 / 8), "holds no solute; give its material solute="),
         (
             lambda: mpm.Simulation(scene_of(holder()), dx=1 / 8, kernel="linear", gradient="bspline"),
             "kernel = 'linear': its gradient jumps, so that diffusion",

@@ -220,10 +220,7 @@ def test_the_default_and_what_is_refused():
 
     assert make()._numerics.density_correction == 2
     assert make(integrator="implicit-euler")._numerics.density_correction == 0
-    solid = make(rock)
-    assert solid._numerics.density_correction == 0 and "density_correction" not in solid._numerics.described()
-    solid.add(mpm.shapes.Box((0.6, 0.6), (0.9, 0.9)), water.water())
-    assert solid._numerics.density_correction == 2
+    assert make(rock)._numerics.density_correction is None
     for value in (-1, 11, np.nan):
         with pytest.raises(ValueError, match=r"density_correction = .*: must be (>= 0 and <= 10|a finite)"):
             make(density_correction=value)
@@ -233,6 +230,39 @@ def test_the_default_and_what_is_refused():
         make(integrator="implicit-euler", density_correction=2)
     with pytest.warns(UserWarning, match="F-bar creates volume"):
         make(f_bar=True)
+
+
+def test_a_fluid_that_comes_later_is_corrected_as_its_simulation_says(tmp_path):
+    rock = mpm.materials.NeoHookean(E=1e5, nu=0.3, density=300)
+    pond = mpm.shapes.Box((0.5, 0), (1, 0.5)), water.water()
+
+    def begun(*bodies, **options):
+        scene = mpm.Scene((0, 0), (1, 1))
+        for shape, material in ((mpm.shapes.Box((0, 0), (0.4, 0.5)), rock), *bodies):
+            scene.add(shape, material)
+        return mpm.Simulation(scene, dx=1 / 8, dt=1e-3, threads=1, **options)
+
+    def J(sim):
+        sim.particles.v[:] = np.random.default_rng(1).standard_normal(sim.particles.v.shape)
+        sim.step(5)
+        return np.array(sim.particles.J)
+
+    found = []
+    for given in ({}, {"density_correction": 0}):
+        dry = begun(**given)
+        dry.save(tmp_path / "dry.mpm")
+        dry.add(*pond)
+        dry.save(tmp_path / "wet.mpm")
+        loaded, filled = mpm.load(tmp_path / "dry.mpm"), mpm.load(tmp_path / "wet.mpm")
+        for late in (loaded, again := dry._rebuilt({})):  # without what was added
+            late.add(*pond)
+        found.append(J(begun(pond, **given)))
+        for late in (dry, loaded, filled, again):
+            assert np.array_equal(J(late), found[-1])
+    assert not np.array_equal(*found)
+    ball = mpm.Scene((0, 0), (1, 1))
+    ball.add(mpm.shapes.Ball((0.5, 0.5), 0.2), mpm.materials.Rigid(density=300))
+    assert mpm.Simulation(ball, dx=1 / 16, density_correction=0)._numerics.density_correction == 0
 
 
 def test_the_doctor_names_the_resolution_that_a_body_in_water_needs():

@@ -22,6 +22,7 @@ from mpm.handles.replay import replay
 from mpm.handles.solver import Solver
 from mpm.io.trajectory import Recording
 from mpm.scene import settings as _settings
+from mpm.scene.domain import UnevenError
 from mpm.solver.totals import Totals, per_depth
 from mpm.study import conservation
 
@@ -86,7 +87,10 @@ def run(
     scene = entry.scene(**{name: given.pop(name) for name in sorted(of_scene)})
     if of_bodies:
         scene = _settings.changed_scene(scene, _settings.named_changes(scene, of_bodies))
-    sim = entry.solver(method=method, scene=scene, **{"threads": threads, "dtype": dtype, **given})
+    try:
+        sim = entry.solver(method=method, scene=scene, **{"threads": threads, "dtype": dtype, **given})
+    except UnevenError as error:  # nothing on the command line extends the domain
+        raise ValueError(f"{error.flaw}; {error.other or 'take another one'}") from error
     if cut is not None:
         from mpm.viz.render import check_cut
 

@@ -82,10 +82,11 @@ def has_fluid(materials: Iterable[Material]) -> bool:
     return any(material._row["strain"] == "J" for material in materials)
 
 
-def _correction(row: Row, value: object, others: Mapping[str, Any]) -> float:
+def _correction(row: Row, value: object, others: Mapping[str, Any]) -> float | None:
     if value is None:
-        used = others["integrator"] == "explicit" and has_fluid(others["scene"]._filling)
-        return DENSITY_CORRECTION if used else 0.0
+        if others["integrator"] != "explicit":
+            return 0.0
+        return DENSITY_CORRECTION if has_fluid(others["scene"]._filling) else None
     return float(CORE.number("density_correction")(row, value, others))
 
 
@@ -182,14 +183,13 @@ class Numerics(Leaving):
         left_out="explicit",
         cites=lambda chosen: citations.INTEGRATOR[chosen.integrator] * chosen.is_implicit,
     )
-    density_correction: float = option(
+    density_correction: float | None = option(  # None: nobody gave it, and no fluid has come yet
         None,
         _correction,
         meaning="rate at which J of fluids follows the density of the grid, over the shear rate",
         users=("integrator", ("explicit",)),
-        left_out=0.0,
+        left_out=None,
         cites=lambda chosen: citations.DENSITY_CORRECTION * bool(chosen.density_correction),
-        deformable=True,
     )
     beta: float = option(
         Unset(1.0), _beta, meaning="factor of the linear model", users=("integrator", ("semi-implicit",))
@@ -282,13 +282,20 @@ class Numerics(Leaving):
 
     @classmethod
     def restored(cls, scene: Scene, entries: Mapping[str, Any]) -> Self:
-        """As of the base. Descriptions leave the correction of densities out where there is none, as older versions
-        did."""
-        return super().restored(scene, {"density_correction": 0.0, **entries})
+        """As of the base. Descriptions of older versions leave the correction of densities out where a fluid has
+        none."""
+        none = {"density_correction": 0.0} if has_fluid(scene._filling) else {}
+        return super().restored(scene, none | dict(entries))
 
     def on(self, device: str) -> Self:
         """The same on another device."""
         return replace(self, device=devices.checked(rows(Numerics)["device"], device, {}))
+
+    def with_materials(self, materials: Iterable[Material]) -> Self:
+        """The same with the defaults that the first fluid brings."""
+        if self.density_correction is None and has_fluid(materials):
+            return replace(self, density_correction=DENSITY_CORRECTION)
+        return self
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -357,7 +364,7 @@ class Numerics(Leaving):
                 )
             return
         for name, material in heat.named(scene):
-            heat.refuse_thermal(material, name, True)
+            heat.refuse_thermal(material, name, scene)
             heat.refuse_unheated(material, name, self.dissipation)
         if self.kernel == "linear":
             raise ValueError(
@@ -511,7 +518,7 @@ def new_core(
         "pore": pores.saturated(scene),
         "solute": solutes.dissolves(scene),
     }
-    if chosen.integrator == "explicit" and not has_fluid(scene._filling):
+    if chosen.density_correction is None:
         arguments["density_correction"] = DENSITY_CORRECTION  # of fluids that are added later
     if gravity is not None:
         arguments["gravity"] = gravity.tolist()

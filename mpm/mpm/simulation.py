@@ -164,8 +164,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         J ← J (1 − min(κ dt √(2 D:D), 0.05) e), e = o − 1 less a dead band of 0.01, |e| <= 0.5, D = dev sym ∇v,
         o = Jⁿ G with G = Σ w g, or max(G, 1) where Jⁿ > 1, so that torn fluid and spray gain no tension.
         Momentum and angular momentum do not know of it, and nothing changes at rest and in rigid motion. It raises
-        where the scene has no `Fluid`, and with implicit steps. A fluid that is added to a scene without one gets the
-        default.
+        where the scene has no `Fluid`, unless it is 0, and with implicit steps. A fluid that is added to a scene
+        without one gets the default, or the 0 that was given.
     integrator : {"explicit", "semi-implicit", "implicit-euler", "implicit-midpoint"}
         - ``"explicit"``: stresses at the beginning of the step. The stiffness of the material bounds dt.
         - ``"implicit-euler"``: stresses at the end of the step, by Newton's method. The stiffness does not bound dt.
@@ -603,15 +603,8 @@ class Simulation(Populated, Solver, kind="simulation"):
             self._indices[material, layer] = index
             self._materials.append(material)
             self._layers.append(layer)
-            self._correct_first_fluid()
+            self._numerics = self._numerics.with_materials(self._materials)
         return index
-
-    def _correct_first_fluid(self) -> None:
-        """The default of a scene with a fluid, where the scene began without one."""
-        chosen = self._numerics
-        if chosen.integrator == "explicit" and not numerics.has_fluid(self._scene._filling):
-            if numerics.has_fluid(self._materials):
-                self._numerics = replace(chosen, density_correction=numerics.DENSITY_CORRECTION)
 
     def _admit_gravity(self, scene: _scene.Scene) -> None:
         pores.refuse_walls(scene)
@@ -757,6 +750,8 @@ class Simulation(Populated, Solver, kind="simulation"):
         for name in numerics.unused_by_bodies(scene):
             if name not in changes:
                 options.pop(name, None)
+        if options.get("density_correction") and not numerics.has_fluid(scene._filling):
+            del options["density_correction"]  # the fluid was added later
         if options.get("sampling", "lattice") != "lattice":
             options["rng"] = self._sampled_with()
         return type(self)(scene, threads=self.threads, device=self._numerics.device, **options)

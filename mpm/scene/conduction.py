@@ -13,7 +13,7 @@ __all__ = ["refuse_body", "refuse_boundaries", "refuse_source"]
 def refuse_body(body: Body, scene: Scene, dissipation: bool) -> None:
     """Raise ValueError for a body that does not fit the scene with which the simulation began."""
     material, name = body.material, body.name
-    heat.refuse_thermal(material, name, heat.conducts(scene))
+    heat.refuse_thermal(material, name, scene)
     heat.refuse_unheated(material, name, dissipation)
     pores.refuse_material(material, name, scene)
     pores.refuse_head(material, name, scene)
@@ -31,6 +31,8 @@ def refuse_source(load: Load, material: Material) -> None:
     """Raise ValueError for a source in a body of a material that cannot take it."""
     where = f"body of {load.name!r} = {load.body!r}"
     if isinstance(load, SoluteSource) and material.solute is None:
-        raise ValueError(f"{where}: holds no solute; give its material solute=mpm.Solute(...)")
+        advice = "use scene.add_heat_source" if material.thermal else "give its material solute=mpm.Solute(...)"
+        raise ValueError(f"{where}: holds no solute; {advice}")
     if isinstance(load, HeatSource) and material.thermal is None:
-        raise ValueError(f"{where}: does not conduct heat; give its material thermal=mpm.Thermal(...)")
+        advice = "use scene.add_solute_source" if material.solute else "give its material thermal=mpm.Thermal(...)"
+        raise ValueError(f"{where}: does not conduct heat; {advice}")

@@ -15,6 +15,24 @@ WHOLE = 1e-9
 NEAR = 0.1  # relative difference of another dx that is worth a proposal
 
 
+class UnevenError(ValueError):
+    """The cell size `dx`, which users call `name`, does not divide a side of the domain."""
+
+    def __init__(
+        self, name: str, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], dx: float
+    ) -> None:
+        extent = upper - lower
+        fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
+        exact = ", ".join(f"{x:.6g}" for x in extent / dx)
+        self.flaw = f"{name} = {dx!r}: (upper - lower)/{name} = ({exact}) must be whole"
+        near = nearest_dx(extent, dx)
+        self.other = f"take {name} = {near:.15g}" if near else ""
+        also = f", or {self.other}" if near and abs(near / dx - 1) <= NEAR else ""
+        super().__init__(
+            f"{self.flaw}; extend the domain to upper = ({fitting}), as scene.fitted({dx!r}) does{also}"
+        )
+
+
 def checked_shape(shape: object, dimension: int) -> Shape:
     """A shape of the scene's dimension."""
     if not isinstance(shape, Shape):
@@ -64,11 +82,4 @@ def counted_cells(
     refuse_many(name, extent, dx, most)
     if are_whole(extent / dx).all():
         return tuple(int(count) for count in np.rint(extent / dx))
-    fitting = ", ".join(f"{x:.15g}" for x in lower + whole_cells(extent, dx) * dx)
-    near = nearest_dx(extent, dx)
-    also = f", or take {name} = {near:.15g}" if near and abs(near / dx - 1) <= NEAR else ""
-    exact = ", ".join(f"{x:.6g}" for x in extent / dx)
-    raise ValueError(
-        f"{name} = {dx!r}: (upper - lower)/{name} = ({exact}) must be whole; extend the domain to upper = ({fitting}), "
-        f"as scene.fitted({dx!r}) does{also}"
-    )
+    raise UnevenError(name, lower, upper, dx)

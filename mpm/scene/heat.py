@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 from mpm import _core
 from mpm.materials.laws import Material
@@ -11,14 +12,17 @@ from mpm.scene.scene import Scene
 from mpm.scene.walls import heat_of, shown_heat, shown_solute, solute_of
 
 __all__ = [
+    "conducted",
     "conducts",
     "liquid_stretch",
     "named",
     "refuse_few_cells",
     "refuse_heat",
     "refuse_heaters",
+    "refuse_late",
     "refuse_thermal",
     "refuse_unheated",
+    "refuse_unused_supply",
     "suppliers",
 ]
 
@@ -32,6 +36,34 @@ def named(scene: Scene) -> Iterator[tuple[str, Material]]:
 def conducts(scene: Scene) -> bool:
     """Whether a body or an emitter of the scene has a material with ``thermal=``."""
     return any(material.thermal is not None for material in scene._filling)
+
+
+CONDUCTED = {  # a simulation has one of them, by this argument of materials: what walls and colliders give of it
+    "thermal": "temperature=, flux= or transfer=",
+    "solute": "concentration=, solute_flux= or solute_transfer=",
+    "pore": "head= or pore_pressure= of walls",
+}
+
+
+def conducted(scene: Scene) -> str:
+    """Which of `CONDUCTED` a body or an emitter of the scene has; empty: none."""
+    return next((one for one in CONDUCTED if any(getattr(m, one) is not None for m in scene._filling)), "")
+
+
+def refuse_unused_supply(scene: Scene, kind: str, given: str, flaw: str) -> NoReturn:
+    """Raise ValueError for something of `kind`, one of `CONDUCTED`, that a wall or collider gives and nothing takes."""
+    advice = f"give their materials {kind}=mpm.{kind.capitalize()}(...)"
+    if other := conducted(scene):
+        advice = f"the bodies have {other}=, which takes {CONDUCTED[other]}"
+    raise ValueError(f"{given}: {flaw}: not used; {advice}")
+
+
+def refuse_late(scene: Scene, kind: str, given: str, lacks: str) -> NoReturn:
+    """Raise ValueError for a material that brings one of `CONDUCTED` to a simulation that began without."""
+    advice = f"give a body of its scene a material with {kind}="
+    if other := conducted(scene):
+        advice = f"its bodies have {other}=, and a simulation conducts one of both: leave {kind}= out"
+    raise ValueError(f"{given}: the simulation began without {lacks}; {advice}")
 
 
 def liquid_stretch(material: Material, dimension: int) -> float:
@@ -51,10 +83,11 @@ def suppliers(scene: Scene, shown: Callable[[object], tuple[str, ...]]) -> Itera
         yield from ((f"collider {collider.name!r}", given) for given in shown(collider))
 
 
-def refuse_thermal(material: Material, name: str, heated: bool) -> None:
-    """Raise ValueError for a body (`name`) that does not fit a simulation with (`heated`) or without heat."""
+def refuse_thermal(material: Material, name: str, scene: Scene) -> None:
+    """Raise ValueError for a body (`name`) that does not fit the scene with which the simulation began."""
     if material._row["rigid"]:
         return
+    heated = conducts(scene)
     if heated and material.thermal is None:
         raise ValueError(
             f"material of {name!r}: has no thermal=, but other bodies of the scene conduct heat; must have "
@@ -67,10 +100,8 @@ def refuse_thermal(material: Material, name: str, heated: bool) -> None:
             "one number"
         )
     if not heated and material.thermal is not None:
-        raise ValueError(
-            f"material of {name!r}: thermal = {material.thermal!r}: the simulation began without heat and has no "
-            "temperatures; give a body of its scene a material with thermal="
-        )
+        given = f"material of {name!r}: thermal = {material.thermal!r}"
+        refuse_late(scene, "thermal", given, "heat and has no temperatures")
 
 
 def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
@@ -86,9 +117,7 @@ def refuse_unheated(material: Material, name: str, dissipation: bool) -> None:
 def refuse_heaters(scene: Scene) -> None:
     """Raise ValueError for temperatures and fluxes of walls and colliders that nothing uses."""
     for name, given in () if conducts(scene) else suppliers(scene, shown_heat):
-        raise ValueError(
-            f"{name}: {given}: no body conducts heat: not used; give their materials thermal=mpm.Thermal(...)"
-        )
+        refuse_unused_supply(scene, "thermal", f"{name}: {given}", "no body conducts heat")
 
 
 def refuse_few_cells(scene: Scene, cells: tuple[int, ...]) -> None:

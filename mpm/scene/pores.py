@@ -8,7 +8,7 @@ import numpy as np
 
 from mpm.materials.laws import Material
 from mpm.materials.pore import Pore
-from mpm.scene.heat import conducts, named
+from mpm.scene.heat import conducts, named, refuse_late, refuse_unused_supply
 from mpm.scene.scene import Scene
 from mpm.scene.walls import Wall
 
@@ -46,10 +46,7 @@ def refuse_material(material: Material, name: str, scene: Scene) -> None:
         return
     first = next(_pores(scene), None)
     if first is None:
-        raise ValueError(
-            f"material of {name!r}: pore = {pore!r}: the simulation began without pore water; give a body of its scene "
-            "a material with pore="
-        )
+        refuse_late(scene, "pore", f"material of {name!r}: pore = {pore!r}", "pore water")
     for what in ("fluid_density", "surface"):
         mine, other = getattr(pore, what), getattr(first[1], what)
         if mine != other:
@@ -90,9 +87,7 @@ def refuse_walls(scene: Scene) -> None:
     wet = saturated(scene)
     for given in _wetting(scene):
         if not wet:
-            raise ValueError(
-                f"{given}: no body has pore water: not used; give their materials pore=mpm.Pore(...)"
-            )
+            refuse_unused_supply(scene, "pore", given, "no body has pore water")
     if not wet:
         return
     gravity = np.asarray(scene.gravity)

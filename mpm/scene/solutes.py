@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mpm.materials.laws import Material
 from mpm.materials.solute import Solute
-from mpm.scene.heat import conducts, named, suppliers
+from mpm.scene.heat import conducts, named, refuse_late, refuse_unused_supply, suppliers
 from mpm.scene.loads import SoluteSource
 from mpm.scene.pores import saturated
 from mpm.scene.scene import Scene
@@ -27,10 +27,8 @@ def dissolves(scene: Scene) -> bool:
 def refuse_material(material: Material, name: str, scene: Scene) -> None:
     """Raise ValueError for a body (`name`) with a solute, if the simulation began without."""
     if material.solute is not None and not dissolves(scene):
-        raise ValueError(
-            f"material of {name!r}: solute = {material.solute!r}: the simulation began without a solute and has no "
-            "concentrations; give a body of its scene a material with solute="
-        )
+        given = f"material of {name!r}: solute = {material.solute!r}"
+        refuse_late(scene, "solute", given, "a solute and has no concentrations")
 
 
 def refuse_beside(scene: Scene) -> None:
@@ -49,9 +47,7 @@ def refuse_beside(scene: Scene) -> None:
 def refuse_suppliers(scene: Scene) -> None:
     """Raise ValueError for concentrations and fluxes of walls and colliders that nothing uses."""
     for name, given in () if dissolves(scene) else suppliers(scene, shown_solute):
-        raise ValueError(
-            f"{name}: {given}: no body holds a solute: not used; give their materials solute=mpm.Solute(...)"
-        )
+        refuse_unused_supply(scene, "solute", f"{name}: {given}", "no body holds a solute")
 
 
 def refuse_solute(scene: Scene, method: str) -> None:
