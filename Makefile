@@ -18,7 +18,11 @@ QUICK := not slow and not notebook
 # starts compiles the package.
 unexport PYTHONDONTWRITEBYTECODE
 ON_DEVICE := determinism conservation timestep checkpoint checkpoint_pieces binning leave
-VIEWER := viewer viewer_compare viewer_frames viewer_hub viewer_probe viewer_settings# Python alone: nothing for sanitizers
+# Python alone, nothing for sanitizers: readers of files, what checks arguments before the core, plots, pages. Damaged files
+# and random calls have tests of their own there (test_fuzz.py), the core's arguments test_core_arguments.py.
+PYTHON_ALONE := viewer viewer_compare viewer_faults viewer_folder viewer_frames viewer_hub viewer_past viewer_probe \
+  viewer_settings sph_viewer view plots movies names moved strangers sequences hdf5 mesh_files point_files cells_files \
+  wrong_arguments refusals unused_options supply library material_docs
 
 # An environment that was moved or copied, or whose Python has disappeared, is made anew.
 ifneq ($(wildcard $(VENV)),)
@@ -114,7 +118,7 @@ asan: $(VENV)/installed-test
 	  ASAN_OPTIONS=detect_leaks=0,log_path=$(CURDIR)/build/asan/report \
 	  UBSAN_OPTIONS=print_stacktrace=1,log_path=$(CURDIR)/build/asan/report \
 	  $(PYTEST) $(SPREAD) -p no:cacheprovider -m "$(QUICK) and not source and not numbers" \
-	  $(VIEWER:%=--ignore=tests/test_%.py) $(ARGS) \
+	  $(PYTHON_ALONE:%=--ignore=tests/test_%.py) $(ARGS) \
 	  || { head -n 60 build/asan/report.* 2>/dev/null; exit 1; }
 
 # The scalar kernels alone, without optimisation: the other instruction sets compile the same lines with other vectors.

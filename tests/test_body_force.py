@@ -74,6 +74,7 @@ def test_no_force_changes_no_bit(dim, transfer, dtype):
         assert np.array_equal(forced.history[name], plain.history[name]), name
 
 
+@pytest.mark.numbers
 @each("dtype", DTYPES)
 @pytest.mark.parametrize("walls", WALLS)
 @each("transfer", TRANSFERS)
@@ -102,6 +103,7 @@ def test_impulses_add_up_between_records(dim):
     assert np.allclose(third.history["body_impulse"][1:], summed, rtol=1e-14, atol=0)
 
 
+@pytest.mark.numbers
 @each("transfer", ["flip", "apic"])
 @pytest.mark.parametrize("dim", DIMS)
 def test_the_centre_of_mass_follows_the_harmonic_oscillator(dim, transfer):

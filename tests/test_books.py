@@ -63,6 +63,7 @@ def dissipated(sim, row):
     return float(sim.particles.plastic_dissipation[row]), float(sim.particles.viscous_dissipation[row])
 
 
+@pytest.mark.numbers
 @each("d", scenes.DIMS)
 @pytest.mark.parametrize("law", scenes.DEFORMABLE)
 def test_the_work_of_the_stress_is_stored_or_dissipated(law, d):
@@ -216,6 +217,7 @@ RINGING = {
 }
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("case", RINGING)
 def test_the_energies_of_a_free_block_add_up(case):
     """With FLIP, whose transfer dissipates little, in a quarter of the automatic step."""
@@ -346,6 +348,7 @@ def pressed(material, d, motion, dx, until):
     return sim, history["energy"] - start + books
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("case", PRESSED)
 @each("d, dx, most", [(2, 1 / 32, 0.03), (3, 1 / 16, 0.07)])
 def test_the_work_of_a_plate_is_what_energies_and_books_gain(case, d, dx, most):

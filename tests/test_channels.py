@@ -12,6 +12,8 @@ import pytest
 
 import mpm
 
+pytestmark = pytest.mark.numbers
+
 WATER = mpm.materials.Fluid(bulk_modulus=10, density=1, gamma=7, viscosity=1)
 FORCE = 1.0  # per mass, along the channel [m/s²]
 

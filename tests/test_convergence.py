@@ -11,6 +11,8 @@ import pytest
 
 import mpm
 
+pytestmark = pytest.mark.numbers
+
 SCRIPT = runpy.run_path(str(Path(__file__).parent.parent / "benchmarks" / "convergence.py"))
 error, orders = SCRIPT["manufactured_error"], SCRIPT["orders"]
 

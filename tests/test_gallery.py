@@ -173,6 +173,7 @@ def test_any_scale_has_cells_that_fit_the_domain():
         gallery.get("snowball").simulation(dx=0.0123)
 
 
+@pytest.mark.numbers
 def test_the_cube_leaves_the_floor_again():
     """On a coarse grid: the grid's floor is felt one cell above it."""
     sim = gallery.get("cube").simulation(scale=0.4, threads=2)
@@ -196,6 +197,7 @@ def test_the_cube_leaves_the_floor_again():
     assert sim.totals().mass == pytest.approx(start.mass, rel=1e-15)  # in another order: measured 1e-16
 
 
+@pytest.mark.numbers
 def test_the_disks_exchange_their_momentum_and_are_mirror_images():
     sim = small("disks")
     start = sim.totals()
@@ -210,6 +212,7 @@ def test_the_disks_exchange_their_momentum_and_are_mirror_images():
     assert np.abs(sim.history["momentum"]).max() <= 1e-13 * start.mass * 0.1
 
 
+@pytest.mark.numbers
 def test_the_jelly_and_the_fluid_stay_in_the_box():
     sim = small("jelly")
     assert [type(law).__name__ for law in sim.materials] == ["Fluid", "FixedCorotated"]
@@ -221,6 +224,7 @@ def test_the_jelly_and_the_fluid_stay_in_the_box():
     assert sim.totals().energy < sim.history["energy"][0]
 
 
+@pytest.mark.numbers
 def test_the_raft_floats_upright():
     sim = small("raft")
     sim.run(2.0)
@@ -231,6 +235,7 @@ def test_the_raft_floats_upright():
     assert abs(np.degrees(np.arctan2(F[1, 0], F[0, 0])) + np.degrees(0.3)) < 10
 
 
+@pytest.mark.numbers
 def test_the_ship_rides_on_the_wave_and_floats():
     sim = small("ship")
     heights, angles = [], []
@@ -245,6 +250,7 @@ def test_the_ship_rides_on_the_wave_and_floats():
     assert not sim.health["left_domain"]
 
 
+@pytest.mark.numbers
 def test_the_beam_is_free():
     sim = small("beam")
     start = sim.totals()
@@ -256,6 +262,7 @@ def test_the_beam_is_free():
     assert not sim.history["wall_impulse"].any()
 
 
+@pytest.mark.numbers
 def test_the_bar_has_its_frequency():
     sim = small("bar")
     start = sim.totals()
@@ -270,6 +277,7 @@ def test_the_bar_has_its_frequency():
     assert np.abs(sim.history["momentum"][:, 1]).max() <= 1e-13 * start.momentum[0]
 
 
+@pytest.mark.numbers
 def test_the_spinning_disk_tells_transfers_apart():
     """APIC keeps angular momentum and nearly all energy, PIC neither."""
     left = {}
@@ -285,6 +293,7 @@ def test_the_spinning_disk_tells_transfers_apart():
     assert left["pic"][0] < 0.9
 
 
+@pytest.mark.numbers
 def test_the_drum_takes_the_fluid_along():
     sim = small("drum")
     sim.run(0.5)
@@ -298,6 +307,7 @@ def test_the_drum_takes_the_fluid_along():
     assert np.abs(sim.history["wall_impulse"]).max() < 5e-3
 
 
+@pytest.mark.numbers
 def test_the_hourglass_runs_through_its_neck_and_nowhere_else():
     sim = small("hourglass")
     shares = []
@@ -311,6 +321,7 @@ def test_the_hourglass_runs_through_its_neck_and_nowhere_else():
     assert (narrow.particles.x[:, 1] < 0.5).mean() < shares[-1]
 
 
+@pytest.mark.numbers
 def test_the_walls_squeeze_the_ball_and_let_it_go():
     sim = small("squeeze")
     size = []
@@ -323,6 +334,7 @@ def test_the_walls_squeeze_the_ball_and_let_it_go():
     assert elastic[-1] < 0.2 * elastic.max()
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize(
     ("shape", "area"),
     [
@@ -343,12 +355,14 @@ def test_snow_of_four_shapes_is_thrown_at_the_wall(shape, area):
     assert (sim.particles.Jp < 0.95).any()
 
 
+@pytest.mark.numbers
 def test_what_sticks_to_the_wall_stays_there():
     sim = small("snowball", scene=gallery.snowball(contact="sticky"))
     sim.run(0.2)
     assert sim.totals().center_of_mass[0] > 0.8 and sim.compute("speed").mean() < 0.2
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("name", ["snow-wedge", "snow-wedge-3d"])
 def test_the_wedge_splits_the_snowball(name):
     sim = small(name)
@@ -362,6 +376,7 @@ def test_the_wedge_splits_the_snowball(name):
     assert (sim.particles.Jp > 1.2).any()
 
 
+@pytest.mark.numbers
 def test_the_blade_casts_snow_to_its_side():
     for angle in (30, -30):
         sim = small("snow-plow", scene=gallery.snow_plow(angle_deg=angle))
@@ -371,6 +386,7 @@ def test_the_blade_casts_snow_to_its_side():
         assert sim.particles.x[:, 2].max() > 0.13
 
 
+@pytest.mark.numbers
 def test_six_kinds_of_snow_each_in_its_compartment():
     sim = small("snow-parameters")
     presets = [body.name for body in sim.scene.bodies]
@@ -388,6 +404,7 @@ def test_the_large_wedge_has_200_000_particles():
     assert len(gallery.get("snow-wedge-3d").simulation(dtype="float32").particles) > 200_000
 
 
+@pytest.mark.numbers
 def test_the_stiff_block_lies_flat_at_the_end():
     sim = small("stiff-drop")
     sim.run(1.0)
@@ -397,6 +414,7 @@ def test_the_stiff_block_lies_flat_at_the_end():
     assert sim.compute("speed").max() < 0.4  # measured 0.03
 
 
+@pytest.mark.numbers
 def test_the_cantilever_sags_as_far_as_beam_theory_says():
     sim = small("cantilever")
     tip = np.flatnonzero(sim.particles.x[:, 0] > 1 - sim.dx / 2)
@@ -406,6 +424,7 @@ def test_the_cantilever_sags_as_far_as_beam_theory_says():
     assert sag == pytest.approx(0.0428, rel=0.12)  # measured 0.0467
 
 
+@pytest.mark.numbers
 def test_the_stiff_disk_goes_on_turning():
     sim = small("stiff-disk")
     start = sim.totals()
@@ -414,6 +433,7 @@ def test_the_stiff_disk_goes_on_turning():
     assert sim.totals().energy == pytest.approx(start.energy, rel=0.01)  # measured 0.003 for both
 
 
+@pytest.mark.numbers
 def test_the_honey_folds():
     """A mound would be widest at the floor; folds reach beyond the foot."""
     sim = small("honey")
@@ -434,6 +454,7 @@ def test_the_bar_of_copper_shortens_as_in_converged_elements():
     assert np.hypot(x[:, 0], x[:, 1]).max() + half == pytest.approx(7.226e-3, rel=0.04)  # measured 7.04 mm
 
 
+@pytest.mark.numbers
 def test_the_loaf_is_torn():
     sim = small("bread-tearing")
     sim.run(0.08)
@@ -443,6 +464,7 @@ def test_the_loaf_is_torn():
     assert counts.min() < 0.2 * counts.max()  # measured 7 of 57: gaps
 
 
+@pytest.mark.numbers
 def test_mud_runs_down_to_the_wall_and_stops():
     sim = small("mudslide")
     sim.run(2.0)
@@ -452,6 +474,7 @@ def test_mud_runs_down_to_the_wall_and_stops():
     assert x[:, 1].max() > 0.6  # its yield stress holds some of it on the slope; measured 0.90 m
 
 
+@pytest.mark.numbers
 def test_the_disc_presses_as_hertz_says():
     sim = small("hertz")
     sim.run(0.4)
@@ -469,6 +492,7 @@ def test_the_disc_presses_as_hertz_says():
     assert abs(deepest[0] - 1) < sim.dx and 0.4 < (0.8 - deepest[1]) / half < 1.1  # 0.78; measured: 0.71
 
 
+@pytest.mark.numbers
 def test_clay_resists_more_the_deeper_the_indenter_and_keeps_its_dent():
     sim = small("clay-indentation", dtype="float32")
     sim.run(0.75)
@@ -509,6 +533,7 @@ def test_sand_runs_out_at_a_constant_rate_by_beverloos_law():
     assert passed[0.12] == pytest.approx(passed[0.08], rel=0.1) and 1.2 < passed[0.08] < 1.6
 
 
+@pytest.mark.numbers
 def test_jellies_remember_differently():
     sim = small("jelly-stack")
     sim.run(1.0)

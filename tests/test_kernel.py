@@ -131,6 +131,7 @@ def test_partition_of_unity_and_moments(dim, dtype, isa, kernel):
         assert np.abs(np.einsum("i,ia,ib->ab", w, offset, offset) - D).max() < 2 * limit
 
 
+@pytest.mark.numbers
 @every_dim
 @every_dtype
 @every_isa
@@ -279,6 +280,7 @@ def test_grid_and_particles_have_the_same_totals(dim, dtype, isa):
     )
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("dim", [2, pytest.param(3, marks=pytest.mark.slow)])
 @every_dtype
 @every_isa
@@ -321,6 +323,7 @@ def test_momentum_of_the_nodes_is_that_of_mls(dim, dtype, isa, law):
     np.testing.assert_allclose(p.F, advanced, rtol=0, atol=16 * scenes.EPSILON[dtype])  # measured 4.5 eps
 
 
+@pytest.mark.numbers
 @every_dim
 @every_isa
 def test_velocities_of_particles_are_those_of_the_nodes(dim, isa):

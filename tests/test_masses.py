@@ -31,6 +31,7 @@ def simulation(shape, dx, *, add=True, **options):
         return mpm.Simulation(scene, dx=dx, threads=1, **options)
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize(
     ("size", "cells"), [((0.1, 0.1, 0.1), 32), ((0.23, 0.27, 0.19), 32), ((0.13, 0.11), 16)]
@@ -44,6 +45,7 @@ def test_boxes_off_the_grid_weigh_what_they_should(how, size, cells):
     assert repr(sim.scene.bodies[0]).endswith(f", {mass:.6g} kg{'/m' * (len(size) == 2)}")
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("name", list(TABLE["shapes"]()))
 def test_every_shape(name):
     """1e-12 where there is a formula, else within the error that is stated, at most 1e-3 (measured: at most 9e-5)."""
@@ -171,6 +173,7 @@ def test_distances_are_signed_and_true_near_the_surface():
 # --- blue noise --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize(("dim", "per_cell"), [(2, 3), (3, 8)])
 def test_points_of_blue_noise_keep_their_distance_across_the_seam(dim, per_cell):
     tile = bluenoise.tile(dim, per_cell, np.random.default_rng(0))

@@ -193,6 +193,7 @@ def mode(cells, contact, kernel="quadratic", dim=2):
 ERRORS = {"quadratic": 1.5e-3, "cubic": 2e-3}
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("kernel", ERRORS)
 @pytest.mark.parametrize("contact", ["mirror", "sticky", "slip"])
 def test_the_wall_decides_the_order_of_accuracy(kernel, contact):
@@ -210,6 +211,7 @@ def test_the_wall_decides_the_order_of_accuracy(kernel, contact):
         assert (np.abs(orders - 1) <= 0.15).all()  # measured 1.09, 1.06 and 0.98, 1.01
 
 
+@pytest.mark.numbers
 @pytest.mark.parametrize("kernel", ERRORS)
 def test_the_order_in_space(kernel):
     errors = [mode(cells, "mirror", kernel, dim=3) for cells in (16, 32)]

@@ -86,6 +86,7 @@ def test_they_are_where_they_were(tmp_path, dim, dtype):
             scene.add_collider(cornered(dim))
 
 
+@pytest.mark.numbers
 @dims
 def test_pictures_show_them(tmp_path, dim):
     sim = make(dim)

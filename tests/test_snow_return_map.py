@@ -104,6 +104,7 @@ def decomposed(name, d, dtype):
     return F, signed_svd(F.astype(float))
 
 
+@pytest.mark.numbers
 @each("name", cases(2))
 @every_dim
 @every_isa

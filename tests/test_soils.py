@@ -137,6 +137,7 @@ def test_what_comes_back_meets_the_criterion_with_a_flow_normal_to_the_potential
     np.testing.assert_allclose(kept[apex, 2], np.exp(plastic[apex].sum(axis=1)), rtol=1e-9)
 
 
+@pytest.mark.numbers
 @each("friction", [30.0, 0.0])
 @each("tension", [0.0, 2e3])
 def test_what_comes_back_from_beyond_a_cut_off_is_the_nearest_state(tension, friction):
@@ -284,6 +285,7 @@ def test_clay_follows_the_lines_of_swelling_and_compression(d, isa, dtype):
         np.testing.assert_allclose(tau, -back * np.eye(3), rtol=1e-3 if dtype == "float32" else 1e-9)
 
 
+@pytest.mark.numbers
 @each("ratio", [1.0, 1.5, 4.0])
 def test_the_undrained_path(ratio):
     """P/P_0 = ((M^2 + eta_0^2)/(M^2 + eta^2))^Lambda from the yield point on, Lambda = 1 - kappa/lambda; to q = M P."""
@@ -300,6 +302,7 @@ def test_the_undrained_path(ratio):
     assert P[-1] == pytest.approx(start * ((PC + A) / start / 2) ** exponent, rel=5e-3)
 
 
+@pytest.mark.numbers
 def test_the_drained_path():
     """To the critical state q = M P. The volume is that of the state surface; the plastic shear strain grows by 2
     eta/(M^2 - eta^2) times the compaction."""
