@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ import mpm
 import scenes
 from mpm.base import memory
 from mpm.sampling import sampling
+from mpm.solver.team import Team
 from test_replicas import found, walled
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # behind all else, as in test_peers
@@ -106,9 +108,73 @@ def saved(comm: Any, folder: Path) -> str:
     sim.save(path)
     data = path.read_bytes()
     first = folder / "0.mpm"
-    again = mpm.load(first if first.exists() else path, comm=comm)
+    again = mpm.load(first if first.exists() else path, **within(comm))
+    assert again.state_hash() == sim.state_hash()
+    again.save(path)
+    assert path.read_bytes() == data
     again.step(5)
     return f"{hashlib.sha256(data).hexdigest()} {digest(again)}"
+
+
+def carried(comm: Any, folder: Path) -> str:
+    """A run that stops in the middle of others: bodies come and go, fields of users, gravity, three dimensions, saved
+    by some processes and gone on with by fewer."""
+    sim = walled("separate", law="snow", dim=3, cells=16, dtype="float32", **within(comm))
+    sim.step(3)
+    sim.particles.delete(np.arange(len(sim.particles)) % 5 == 2)
+    sim.particles.add_field("mine", initial=2.0)
+    sim.particles.mine[::3] = 7
+    sim.add(mpm.shapes.Ball((0.3, 0.8, 0.5), 0.1), scenes.MATERIALS["sand"])
+    sim.step(4)
+    path = folder / f"carried{comm.size if comm else 0}.mpm"
+    sim.save(path)
+    sim.step(6)
+    told = [digest(sim)]
+    fewer = None if comm is None else comm.Split(comm.rank == 0)  # one alone, and the others
+    again = mpm.load(path, **within(fewer))
+    assert again._distributed == (distributed and fewer is not None and fewer.size > 1)
+    again.step(6)
+    told.append(digest(again))
+    return f"{sorted(set(told))}"
+
+
+def spoiled(comm: Any, folder: Path) -> str:
+    """What is wrong with a file, or with one particle of it, all say; a file that one cannot read, none reads."""
+    sim = walled("separate", cells=24, **within(comm))
+    sim.step(2)
+    path, told = folder / f"spoiled{comm.size if comm else 0}.mpm", []
+    sim.save(path)
+    arrays = sim._snapshot().arrays
+    x = np.array(arrays["x"])
+    for row in (0, len(x) - 1):
+        kept = sim._snapshot()
+        flawed = x.copy()
+        flawed[row] = 1000
+        kept = replace(kept, arrays={**kept.arrays, "x": flawed})
+        load = type(sim)._of if not distributed or comm is None or comm.size == 1 else shared(comm)
+        told.append(raised(comm, lambda load=load, kept=kept: load(kept, 1)).partition(" It comes")[0])
+    last = comm is not None and comm.rank == comm.size - 1
+    if comm is not None and comm.size > 1:
+        missing = folder / "missing.mpm"
+        noted = comm.allgather(
+            raised(comm, lambda: mpm.load(missing if last else path, **within(comm)), OSError)
+        )
+        assert all(one.startswith("FileNotFoundError") for one in noted), noted
+    (folder / "short.mpm").write_bytes(path.read_bytes()[:-1000]) if comm is None or comm.rank == 0 else None
+    if comm is not None:
+        comm.barrier()
+    told.append(
+        raised(comm, lambda: mpm.load(folder / "short.mpm", **within(comm))).partition("short.mpm")[2]
+    )
+    again = mpm.load(path, **within(comm))
+    again.step(2)
+    return f"{told} {digest(again)}"
+
+
+def shared(comm: Any) -> Callable[[Any, int], mpm.Simulation]:
+    """Makes simulations of snapshots, with distributed memory."""
+    team = Team(comm)
+    return lambda kept, threads: team.together("load", lambda: mpm.Simulation._shared(kept, threads, team))
 
 
 def deleted(comm: Any, folder: Path) -> str:
@@ -548,6 +614,8 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
         solid,
         recorded,
         saved,
+        carried,
+        spoiled,
         deleted,
         errors,
         escaped,

@@ -26,6 +26,8 @@ DISTRIBUTED = (
     "solid",
     "recorded",
     "saved",
+    "carried",
+    "spoiled",
     "deleted",
     "escaped",
     "flawed",

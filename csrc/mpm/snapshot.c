@@ -8,6 +8,7 @@
 #include "base/real.h"
 #include "materials/parameters.h"
 #include "mpm/describe.h"
+#include "mpm/halo.h"
 #include "mpm/memory/block_map.h"
 #include "mpm/replicas.h"
 #include "mpm/state.h"
@@ -137,6 +138,12 @@ static bool is_elsewhere(const mpm_group *group)
     return !group->tiles;
 }
 
+/* The particles of a group that are here. */
+static int32_t here(const mpm_group *group)
+{
+    return is_elsewhere(group) ? 0 : group->count;
+}
+
 /* Copies a field of `count` particles from number `first` on from the tiles, which are mapped, to `list`, or back.
  * Those that are elsewhere are left out. */
 static void copy_field(const mpm_particles *particles, const mpm_field *field, size_t components, size_t first,
@@ -150,7 +157,7 @@ static void copy_field(const mpm_particles *particles, const mpm_field *field, s
             continue;
         }
         if (is_elsewhere(group)) {
-            const size_t here = (size_t)group->count - first, some = here < count ? here : count;
+            const size_t rest = (size_t)group->count - first, some = rest < count ? rest : count;
             list += some * components * size;
             count -= some;
         }
@@ -395,7 +402,7 @@ static double largest_drift(const mpm_simulation *simulation, const mpm_particle
     const mpm_field *field = &simulation->store.fields.row[MPM_FIELD_X];
     double largest = 0;
     for (size_t g = 0; g < particles->group_count; g++)
-        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+        for (int32_t p = 0; p < here(&particles->groups[g]); p++) {
             const size_t slot = slot_of(particles, &particles->groups[g], p);
             double x[3] = {0};
             for (size_t a = 0; a < (size_t)simulation->settings.dim; a++)
@@ -426,7 +433,7 @@ static bool are_masses_and_motions(const mpm_simulation *simulation, const mpm_p
 {
     const mpm_fields *fields = &simulation->store.fields;
     for (size_t g = 0; g < particles->group_count; g++)
-        for (int32_t p = 0; p < particles->groups[g].count; p++) {
+        for (int32_t p = 0; p < here(&particles->groups[g]); p++) {
             const size_t slot = slot_of(particles, &particles->groups[g], p);
             if (!is_mass(simulation, particles, slot, frozen))
                 return false;
@@ -451,7 +458,7 @@ static bool are_parameters(const mpm_simulation *simulation, const mpm_particles
         const mpm_material *material = &simulation->materials[group->material];
         double values[MPM_LAW_PARAMETERS];
         memcpy(values, material->values, sizeof values);
-        for (int32_t p = 0; p < group->count && material->varying; p++) {
+        for (int32_t p = 0; p < here(group) && material->varying; p++) {
             for (int k = 0; k < material->varying; k++) {
                 const int f = mpm_parameters_field(&simulation->store.fields, material, k);
                 const mpm_field *field = &simulation->store.fields.row[f];
@@ -554,7 +561,8 @@ static mpm_status fill_particles(const mpm_simulation *simulation, const mpm_sna
                                  const char **flaw)
 {
     for (size_t g = 0; g < particles->group_count; g++)
-        mpm_particles_pad(particles, &particles->groups[g]);
+        if (!is_elsewhere(&particles->groups[g]))
+            mpm_particles_pad(particles, &particles->groups[g]);
     copy_rows(particles, snapshot->row, true);
     for (int f = 0; f < simulation->store.fields.count; f++)
         if (!fill_field(simulation, particles, f, source))
@@ -564,25 +572,74 @@ static mpm_status fill_particles(const mpm_simulation *simulation, const mpm_sna
     return *flaw ? MPM_BAD_STATE : MPM_OK;
 }
 
+/* Reads the table of groups. */
+static mpm_status read_groups(const mpm_simulation *simulation, const mpm_snapshot *snapshot,
+                              mpm_particles *particles)
+{
+    if (!(particles->groups = mpm_memory_new(&simulation->run.allocator, snapshot->groups, sizeof *particles->groups)))
+        return MPM_OUT_OF_MEMORY;
+    for (size_t g = 0; g < snapshot->groups; g++) {
+        particles->groups[g] = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
+        particles->groups[g].layer = simulation->layer[particles->groups[g].material];
+    }
+    particles->group_count = snapshot->groups;
+    particles->count = (ptrdiff_t)snapshot->particles;
+    return MPM_OK;
+}
+
+/* Gives every group its tiles, if they are here. */
+static mpm_status lay_groups(const mpm_simulation *simulation, const mpm_grid *grid, mpm_particles *particles)
+{
+    size_t first = 0, end = particles->group_count;
+    if (simulation->distributed) {
+        const mpm_transport *transport = &simulation->team->transport;
+        first = mpm_partition_first_group(grid, transport->processes, transport->own);
+        end = mpm_partition_first_group(grid, transport->processes, transport->own + 1);
+    }
+    for (size_t g = 0; g < particles->group_count; g++) {
+        mpm_group *group = &particles->groups[g];
+        group->first_tile = (int32_t)particles->tiles;
+        group->tiles = g >= first && g < end ? (group->count - 1) / particles->lanes + 1 : 0;
+        particles->tiles += group->tiles;
+    }
+    return particles->tiles > INT32_MAX / particles->lanes ? MPM_TOO_LARGE : MPM_OK; /* as in binning */
+}
+
+/* Where memory is distributed: sets the nodes that this process reaches to 0. The others get no memory from the
+ * system. */
+static mpm_status clear_own_nodes(const mpm_simulation *simulation, mpm_grid *grid)
+{
+    struct halo halo;
+    if (!simulation->distributed)
+        return MPM_OK;
+    if (mpm_halo_fit(simulation, grid, &halo))
+        return MPM_OUT_OF_MEMORY;
+    mpm_grid_clear_nodes(grid, halo.partition.reach, simulation->settings.real_size);
+    mpm_halo_clear(&halo, &simulation->run.allocator);
+    return MPM_OK;
+}
+
+/* Builds all but the particles: the groups and the grid, which tell whose particles are here. */
+static mpm_status lay_grid(const mpm_simulation *simulation, const mpm_snapshot *snapshot, struct parts *parts)
+{
+    const mpm_settings *settings = &simulation->settings;
+    mpm_symmetry symmetry[3] = {{0}};
+    for (int axis = 0; axis < settings->dim; axis++)
+        symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
+    mpm_status status = read_groups(simulation, snapshot, &parts->particles);
+    if (!status)
+        status = mpm_grid_build(&parts->grid, &simulation->backend->device, parts->particles.groups, snapshot->groups,
+                                parts->particles.count, symmetry, settings->dim, settings->real_size,
+                                mpm_describe_fields(simulation), simulation->distributed);
+    if (!status)
+        status = lay_groups(simulation, &parts->grid, &parts->particles);
+    return status ? status : clear_own_nodes(simulation, &parts->grid);
+}
+
 static mpm_status lay_particles(const mpm_simulation *simulation, const mpm_snapshot *snapshot,
                                 const mpm_snapshot_source *source, struct parts *parts, const char **flaw)
 {
     mpm_particles *particles = &parts->particles;
-    const int lanes = particles->lanes;
-    if (!(particles->groups = mpm_memory_new(&simulation->run.allocator, snapshot->groups, sizeof *particles->groups)))
-        return MPM_OUT_OF_MEMORY;
-    for (size_t g = 0; g < snapshot->groups; g++) {
-        mpm_group *group = &particles->groups[g];
-        *group = group_of(snapshot->group + g * MPM_SNAPSHOT_GROUP);
-        group->layer = simulation->layer[group->material];
-        group->first_tile = particles->tiles;
-        group->tiles = (group->count - 1) / lanes + 1;
-        particles->tiles += group->tiles;
-    }
-    if (particles->tiles > INT32_MAX / particles->lanes) /* as in binning */
-        return MPM_TOO_LARGE;
-    particles->group_count = snapshot->groups;
-    particles->count = (ptrdiff_t)snapshot->particles;
     if (mpm_particles_allocate(particles, (size_t)particles->tiles))
         return MPM_OUT_OF_MEMORY;
     mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_WRITE);
@@ -601,16 +658,23 @@ static mpm_status make_room(mpm_simulation *simulation, const mpm_snapshot *snap
     return mpm_store_reserve(&simulation->store, (ptrdiff_t)snapshot->particles);
 }
 
+/* The ids and materials of the rows; where memory is distributed, the own share of the ids, and no materials. */
 static void restore_rows(mpm_simulation *simulation, const mpm_snapshot *snapshot)
 {
     mpm_store *store = &simulation->store;
     mpm_history *history = &simulation->run.history;
+    size_t first = 0, end = snapshot->particles;
+    mpm_store_add_rows(store, (ptrdiff_t)snapshot->particles);
+    if (simulation->distributed) {
+        const mpm_transport *transport = &simulation->team->transport;
+        first = mpm_team_cut(snapshot->particles, transport->processes, transport->own);
+        end = mpm_team_cut(snapshot->particles, transport->processes, transport->own + 1);
+    }
+    if (end > first)
+        memcpy(store->rows[MPM_FIELD_ID], snapshot->id + first, (end - first) * sizeof *snapshot->id);
     int32_t *material = store->rows[MPM_FIELD_MATERIAL];
     const int32_t *row = snapshot->row;
-    mpm_store_add_rows(store, (ptrdiff_t)snapshot->particles);
-    if (store->count)
-        memcpy(store->rows[MPM_FIELD_ID], snapshot->id, snapshot->particles * sizeof *snapshot->id);
-    for (size_t g = 0; g < snapshot->groups; g++)
+    for (size_t g = 0; g < snapshot->groups && !simulation->distributed; g++)
         for (int32_t p = 0; p < simulation->particles.groups[g].count; p++)
             material[*row++] = simulation->particles.groups[g].material;
     history->count = snapshot->records;
@@ -624,27 +688,23 @@ static mpm_status restore(mpm_store *store, const mpm_snapshot *snapshot, const 
 {
     mpm_simulation *simulation = store->run->self;
     mpm_device *device = &simulation->backend->device;
-    const mpm_settings *settings = &simulation->settings;
     struct parts parts = {.particles = mpm_particles_empty_like(&simulation->particles)};
-    mpm_symmetry symmetry[3] = {{0}};
     *flaw = NULL;
     if (snapshot->particles > INT32_MAX / 2)
         return MPM_TOO_LARGE;
-    for (int axis = 0; axis < settings->dim; axis++)
-        symmetry[axis] = mpm_boundary_symmetry(&simulation->boundary, axis);
     mpm_status status = find_flaw(simulation, snapshot, flaw);
+    if (!status)
+        status = lay_grid(simulation, snapshot, &parts);
     if (!status)
         status = lay_particles(simulation, snapshot, source, &parts, flaw);
     if (!status)
         status = make_room(simulation, snapshot);
-    if (!status)
-        status = mpm_grid_build(&parts.grid, device, parts.particles.groups, snapshot->groups,
-                                parts.particles.count, symmetry, settings->dim, settings->real_size,
-                                mpm_describe_fields(simulation), false);
-    if (status) {
+    if ((status = mpm_replicas_agree(simulation, status))) {
         free_parts(&parts);
         return status;
     }
+    if (simulation->distributed)
+        parts.drift = mpm_team_most(simulation->team, parts.drift);
     mpm_particles_clear(&simulation->particles);
     mpm_grid_clear(&simulation->grid, device);
     simulation->particles = parts.particles;

@@ -31,6 +31,10 @@ void mpm_volumes_note_all(mpm_simulation *simulation)
                              mpm_real_at(mass, slot, mapped.real_size), group->material); /* padding has none */
     }
     mpm_particles_unmap(&simulation->particles, MPM_COLUMN_MASS, MPM_COLUMN_VOLUME + 1);
+    for (size_t m = 0; m < simulation->material_count && simulation->distributed; m++) {
+        const double noted = simulation->materials[m].has_volumes; /* by another process, too */
+        simulation->materials[m].has_volumes = mpm_team_most(simulation->team, noted) > 0;
+    }
 }
 
 void mpm_volumes_fill(mpm_simulation *simulation)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from mpm.base import _check, config, files, paths
 from mpm.base.streamed import Given
@@ -17,9 +18,11 @@ from mpm.materials import UserLaw
 from mpm.scene.loads import with_functions
 from mpm.scene.scene import BodyForce, Scene
 from mpm.solver.keeping import OWN, SOLVERS, Keepable
-from mpm.solver.team import Team
+from mpm.solver.team import team_of
 
 __all__ = ["dumps", "load", "loads", "save"]
+
+T = TypeVar("T")
 
 
 def save(solver: Keepable, path: str | os.PathLike[str]) -> None:
@@ -43,6 +46,7 @@ def load(
     laws: Mapping[str, UserLaw] | None = None,
     loads: Mapping[str, Callable[..., Any] | Mapping[str, Callable[..., Any]]] | None = None,
     comm: Any = None,
+    distributed: bool = False,
 ) -> Any:
     """Read a simulation that `Simulation.save` has written.
 
@@ -70,6 +74,9 @@ def load(
     comm : mpi4py.MPI.Intracomm, optional
         Run on with the other MPI processes of this communicator, of any number, as in `Simulation`. Every process reads
         the file.
+    distributed : bool
+        With `comm`: each process keeps the particles of its own tasks alone, as in `Simulation`, whether the simulation
+        that was saved did or not.
 
     Returns
     -------
@@ -86,21 +93,42 @@ def load(
         It cannot be read.
     TypeError, ValueError
         An argument is of the wrong type or range, or the file needs a law that `laws` lacks.
+    NotImplementedError
+        The simulation cannot run in several processes, or not with memory distributed over them.
     """
     name = _named(path)
     if threads is not None:
         threads = _check.integer("threads", threads, low=1, high=config.MAX_THREADS)
     if not (body_force is None or callable(body_force)):
         raise _check.wrong_type("body_force", body_force, "a callable f(x, t)")
-    team = None if comm is None else Team(comm)
-    try:
-        with files.opened(name) as (size, part):
-            kept = container.read(size, part)
-            made = _made(*kept, threads, body_force, _laws(laws), _functions(loads), device)
-    except FileFormatError as error:
-        raise FileFormatError(f"{name!r} {error}") from error
+    team, taken = team_of(comm, distributed), (_laws(laws), _functions(loads))
+
+    def together(what: str, call: Callable[[], T]) -> T:
+        """What the call returns; what it raises in one process, all raise."""
+        return _of_file(name, call) if team is None else team.together(what, lambda: _of_file(name, call))
+
+    with contextlib.ExitStack() as stack:
+
+        def read() -> tuple[type[Keepable], Any]:
+            kept = container.read(*stack.enter_context(files.opened(name)))
+            return _kept(*kept, body_force, *taken, device)
+
+        solver, kept = together("reading a file", read)
+        if team is not None and distributed:
+            return together(
+                "load", lambda: understood("the state", lambda: solver._shared(kept, threads, team))
+            )
+        made: Any = together("load", lambda: understood("the state", lambda: solver._of(kept, threads)))
     made._join(team)
     return made
+
+
+def _of_file(name: str, call: Callable[[], T]) -> T:
+    """What the call returns; errors of the format name the file."""
+    try:
+        return call()
+    except FileFormatError as error:
+        raise FileFormatError(f"{name!r} {error}") from error
 
 
 def _named(path: object) -> str:
@@ -198,19 +226,19 @@ def loads(
     device: str = "cpu",
 ) -> Any:
     """The solver of which these are the bytes; `functions` of its loads. Pickles call it."""
-    return _made(*container.unpack(data), threads, body_force, laws or {}, functions, device)
+    solver, kept = _kept(*container.unpack(data), body_force, laws or {}, functions, device)
+    return understood("the state", lambda: solver._of(kept, threads))
 
 
-def _made(
+def _kept(
     tree: Tree,
     arrays: Mapping[str, Given],
-    threads: int | None,
     body_force: BodyForce | None,
     laws: Mapping[str, UserLaw],
     functions: Mapping[str, Any] | None,
     device: str,
-) -> Any:
-    """The solver that a container holds."""
+) -> tuple[type[Keepable], Any]:
+    """The kind of solver that a container holds, and its snapshot."""
     _bring_back(tree, laws)
     if (kind := tree.get("kind")) in [*OWN]:
         importlib.import_module(OWN[kind])
@@ -225,4 +253,4 @@ def _made(
     _put_functions(kept.scene, functions or {})
     if device != "cpu":
         kept = solver._moved(kept, device)
-    return understood("the state", lambda: solver._of(kept, threads))
+    return solver, kept

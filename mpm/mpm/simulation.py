@@ -7,6 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
@@ -59,6 +60,7 @@ from mpm.solver.team import room_of, team_of
 
 if TYPE_CHECKING:
     from mpm.solver.state import State
+    from mpm.solver.team import Team
 
 __all__ = ["Simulation", "StableDt"]
 
@@ -560,7 +562,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
             inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
             if not left:
-                told = sharers.told(lambda counts=(shared, inside): counts)
+                told = sharers.told(partial(tuple, (shared, inside)))
                 shared, inside = (np.sum(counts, axis=0).tolist() for counts in zip(*told, strict=True))
                 _scene.warn_of_shared(body, shared, planned.count, earlier)
                 warn_of_counted(self._colliders, inside, planned.count, body.name)
@@ -662,11 +664,20 @@ class Simulation(Populated, Solver, kind="simulation"):
 
     @classmethod
     def _of(cls, kept: Snapshot, threads: int | None, /) -> Self:
+        return cls._shared(kept, threads, None)
+
+    @classmethod
+    def _shared(cls, kept: Snapshot, threads: int | None, team: Team | None, /) -> Self:
         self = cls.__new__(cls)
         self._numerics = replace(kept.numerics, threads=threads)
         self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms, kept.layers)
         self._begin(kept.scene, kept.colliders)
-        fill(self._core, kept)
+        self._join(team, distributed=True)
+        if self._team is None:
+            fill(self._core, kept)
+        else:
+            with self._team.noting(self._core):
+                fill(self._core, kept)
         self._attached = kept.attached
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +106,7 @@ class Filling:
             place = np.searchsorted(index, key)
             found = inside & (known[place] == key)
             own = found.sum(axis=1)
-            heirs = np.sum(sharers.told(lambda own=own: own), axis=0)
+            heirs = np.sum(sharers.told(partial(np.copy, own)), axis=0)
             share = given / np.maximum(heirs, 1)
             gain += np.bincount(
                 place[found], np.broadcast_to(share[:, None], found.shape)[found], minlength=len(index)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 __all__ = ["Stream"]
@@ -37,9 +39,11 @@ def skip(rng: np.random.Generator, count: int) -> None:
         return
     bits = rng.bit_generator
     if isinstance(bits, (np.random.PCG64, np.random.PCG64DXSM)):  # they take one draw for each number
-        half = {name: bits.state[name] for name in ("has_uint32", "uinteger")}  # left of an earlier draw
+        before: Any = bits.state
+        half = {name: before[name] for name in ("has_uint32", "uinteger")}  # left of an earlier draw
         bits.advance(count)
-        bits.state = bits.state | half
+        after: Any = bits.state
+        bits.state = after | half
         return
     while count > 0:
         rng.random(min(count, PIECE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from mpm import _core
 from mpm.base import fieldtable
 from mpm.base.streamed import PIECE, Array, Given, Streamed, pieces, whole
 from mpm.solver.core import Core
+
+if TYPE_CHECKING:
+    from mpm.solver.team import Team
 
 Tree: TypeAlias = dict[str, Any]
 T = TypeVar("T")
@@ -48,6 +51,10 @@ class Keepable(Protocol):
     @classmethod
     def _of(cls, kept: Any, threads: int | None, /) -> Self:
         """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
+
+    @classmethod
+    def _shared(cls, kept: Any, threads: int | None, team: Team, /) -> Self:
+        """The same, with memory distributed over the processes of a team."""
 
     @classmethod
     def _moved(cls, kept: Any, device: str, /) -> Any:

@@ -165,6 +165,13 @@ class SolverBase(Run, Collides):
         """Make a solver from a snapshot; a ValueError if the parts of the snapshot do not fit each other."""
         raise NotImplementedError
 
+    @classmethod
+    def _shared(cls, kept: Any, threads: int | None, team: Team, /) -> Self:
+        """The same, with memory distributed over the processes of a team."""
+        raise NotImplementedError(
+            f"distributed = True: a {_check.qualified(cls)} does not run in several MPI processes yet"
+        )
+
     @property
     def _device(self) -> str:
         """Where steps run."""

@@ -202,16 +202,25 @@ class Team:
         """Call `action`, one run of the core, with the other processes."""
         core.join_team(self, self.processes, self.process)
         try:
-            action()
+            with self.noting(core):
+                action()
         except SimulationError as error:
             for note in _whereabouts(core, error.rows):
                 error.add_note(note)
             raise
+        finally:
+            core.leave_team()
+
+    @contextlib.contextmanager
+    def noting(self, core: Any) -> Iterator[None]:
+        """Within it the core calls others; note whose failure has ended that."""
+        try:
+            yield
+        except SimulationError:
+            raise
         except BaseException:
             self._failing = core.failing_process()
             raise
-        finally:
-            core.leave_team()
 
     def together(self, name: str, action: Callable[[], T]) -> T:
         """What `action` returns; what one process raises, all raise. Its name is the same in all of them."""
