@@ -480,6 +480,7 @@ static void clear_plan(struct plan *plan)
     mpm_memory_free(allocator, plan->parts);
     mpm_memory_free(allocator, plan->first_part);
     mpm_memory_free(allocator, plan->rate);
+    mpm_memory_free(allocator, plan->crossed);
     mpm_memory_free(allocator, plan->source);
     mpm_block_map_clear(&plan->map);
 }

@@ -65,10 +65,14 @@ static size_t list_parts(const struct plan *plan, struct part *parts)
     return count;
 }
 
-/* Finds what sweeps over the own old groups have spent. */
+/* Finds what sweeps over the own old groups have spent, and makes room for the choice of the cut. */
 static mpm_status find_rates(struct plan *plan, const mpm_grid *grid, const int64_t *spent)
 {
     const mpm_team *team = plan->team;
+    plan->crossed = mpm_memory_new(plan->request->allocator, (size_t)team->transport.processes + 1,
+                                   sizeof *plan->crossed);
+    if (!plan->crossed)
+        return MPM_OUT_OF_MEMORY;
     if (!spent || plan->end_old == plan->first_old)
         return MPM_OK;
     plan->rate = mpm_memory_new(plan->request->allocator, plan->end_old - plan->first_old, sizeof *plan->rate);
@@ -220,35 +224,78 @@ static int64_t cost_of_task(const struct choice *choice, int32_t task)
     return cost_before(choice, (size_t)task_group[task], (size_t)task_group[task + 1]);
 }
 
-/* The end of a task next to group `at`, where a cut was: of those before and behind it the one before which costs are
- * nearest to `share`. The one before it, `task`, costs `before`; another one has to be better by a quarter of a task. */
-static int32_t choose(const struct choice *choice, size_t at, int32_t task, int64_t before, int64_t share)
+static int64_t particles_of_task(const struct choice *choice, int32_t task)
 {
-    const int64_t enough = llabs(before - share) - choice->per_task / 4;
-    const bool here = (size_t)choice->fresh->task_group[task] == at;
-    if (task < (int32_t)choice->fresh->task_count && llabs(before + cost_of_task(choice, task) - share) < enough)
-        return task + 1;
-    if (here && task > 0 && llabs(before - cost_of_task(choice, task - 1) - share) < enough)
-        return task - 1;
+    const int32_t *task_group = choice->fresh->task_group;
+    int64_t count = 0;
+    for (int32_t g = task_group[task]; g < task_group[task + 1]; g++)
+        count += choice->plan->groups[g].count;
+    return count;
+}
+
+/* The end of a task next to group `at`, where a cut was, before which costs are nearest to `share`. The one before it,
+ * `task`, costs `before`; another one has to be better by a quarter of a task. Beyond the next one in either direction,
+ * a cut moves by as many particles as have crossed it at most: material that flows through it must not take it away. */
+static int32_t choose(const struct choice *choice, size_t at, int32_t task, int64_t before, int64_t share,
+                      int64_t crossed)
+{
+    const int32_t tasks = (int32_t)choice->fresh->task_count;
+    int64_t least = llabs(before - share) - choice->per_task / 4, cost = before, room = crossed;
+    const int32_t nearest = task;
+    for (int32_t t = nearest; t < tasks && cost < share; t++) {
+        room -= t > nearest ? particles_of_task(choice, t) : 0;
+        cost += cost_of_task(choice, t);
+        if (room < 0 || llabs(cost - share) >= least)
+            break;
+        least = llabs(cost - share);
+        task = t + 1;
+    }
+    cost = before;
+    room = crossed;
+    const int32_t last = (size_t)choice->fresh->task_group[nearest] == at ? nearest - 1 : nearest; /* within a task */
+    for (int32_t t = nearest - 1; t >= 0 && cost > share; t--) {
+        room -= t < last ? particles_of_task(choice, t) : 0;
+        cost -= cost_of_task(choice, t);
+        if (room < 0 || llabs(cost - share) >= least)
+            break;
+        least = llabs(cost - share);
+        task = t;
+    }
     return task;
 }
 
-/* Counts the particles that are moved, and those that have crossed a cut. New ones have been nowhere. */
-static void count_migrants(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh, const int32_t *cut)
+/* The particles that are not where they were: new ones have been nowhere. */
+static int64_t migrants(const struct part *part, int32_t process)
+{
+    return part->kind < 2 && part->process != process ? part->count : 0;
+}
+
+/* Counts the particles that have crossed the cut before each process; those that have crossed several, at one. */
+static void count_crossing(struct plan *plan, const mpm_grid *grid)
+{
+    const int32_t processes = plan->team->transport.processes;
+    for (int32_t r = 0; r < processes; r++) {
+        const size_t first = first_of_old(plan, grid, r), end = first_of_old(plan, grid, r + 1);
+        for (int32_t p = plan->first_part[first]; p < plan->first_part[end]; p++) {
+            const int32_t from = plan->parts[p].process;
+            plan->crossed[from < r ? r : r + 1] += migrants(&plan->parts[p], r);
+            plan->team->crossed += migrants(&plan->parts[p], r);
+        }
+    }
+}
+
+static void count_migrants(const struct plan *plan, const mpm_grid *fresh, const int32_t *cut)
 {
     for (int32_t r = 0; r < plan->team->transport.processes; r++) {
         const int32_t first = fresh->task_group[cut[r]], end = fresh->task_group[cut[r + 1]];
         for (int32_t p = plan->first_part[first]; p < plan->first_part[end]; p++)
-            plan->team->migrated += plan->parts[p].kind < 2 && plan->parts[p].process != r ? plan->parts[p].count : 0;
-        const size_t old_first = first_of_old(plan, grid, r), old_end = first_of_old(plan, grid, r + 1);
-        for (int32_t p = plan->first_part[old_first]; p < plan->first_part[old_end]; p++)
-            plan->team->crossed += plan->parts[p].kind < 2 && plan->parts[p].process != r ? plan->parts[p].count : 0;
+            plan->team->migrated += migrants(&plan->parts[p], r);
     }
 }
 
-/* Every cut stays where it is, up to the next end of a task before or behind it, whichever shares the costs better. So
- * at most a task more than the particles that have crossed it moves, and cuts follow costs a task at a binning. After
- * particles have been added, the cuts are those of equal costs. */
+/* Every cut stays where it is, up to the next end of a task before or behind it, whichever shares the costs better, and
+ * further by as many particles as have crossed it. So at most twice those and a task move. After particles have been
+ * added, the cuts are those of equal costs. */
 void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh)
 {
     mpm_team *team = plan->team;
@@ -257,6 +304,7 @@ void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *
     const bool anew = find_costs(&choice) || !plan->old->group_count;
     int32_t *cut = team->spare_cut, t = 0;
     int64_t before = 0; /* costs of the tasks before t */
+    count_crossing(plan, grid);
     cut[0] = 0;
     for (int32_t r = 1; r < processes; r++) {
         const int64_t share = choice.total / processes * r;
@@ -267,11 +315,11 @@ void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *
                 break;
             before += cost;
         }
-        cut[r] = anew ? t : choose(&choice, at, t, before, share);
+        cut[r] = anew ? t : choose(&choice, at, t, before, share, plan->crossed[r]);
         cut[r] = cut[r] < cut[r - 1] ? cut[r - 1] : cut[r];
     }
     cut[processes] = tasks;
-    count_migrants(plan, grid, fresh, cut);
+    count_migrants(plan, fresh, cut);
     plan->was_equal = team->equal;
     team->spare_cut = team->cut;
     team->cut = cut;

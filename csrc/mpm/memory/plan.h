@@ -57,6 +57,7 @@ struct plan {
     size_t part_count;
     int32_t *first_part; /* of every new group; one more at the end */
     double *rate;        /* of every own old group: what its task has spent per particle [ns]; 0: unknown */
+    int64_t *crossed;    /* per process: particles that have crossed the cut before it */
     bool has_cut;        /* the team has the new cut, and the old one in reserve */
     bool was_equal;
     int32_t *source;   /* old slot, by new slot; padding: that of the group's first particle */
