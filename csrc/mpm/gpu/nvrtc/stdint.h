@@ -14,3 +14,4 @@ typedef unsigned long long uint64_t;
 #define INT32_MAX 2147483647
 #define INT64_MAX 9223372036854775807ll
 #define INT64_MIN (-INT64_MAX - 1)
+#define UINT64_MAX 18446744073709551615ull
