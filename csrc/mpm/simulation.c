@@ -274,10 +274,9 @@ mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, cons
 
 mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore)
 {
-    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.pore ||
-        has_particles(simulation, material))
+    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.pore)
         return MPM_BAD_ARGUMENT;
-    return mpm_heat_set_pore(simulation, material, pore);
+    return mpm_heat_set_pore(simulation, material, pore, has_particles(simulation, material));
 }
 
 mpm_status mpm_simulation_solute(mpm_simulation *simulation, int material, const mpm_solute *solute)
