@@ -1,6 +1,7 @@
 """Parameters that change in a running simulation: the next step takes them, and a run with them can be repeated."""
 
 import copy
+import dataclasses
 import json
 import pickle
 
@@ -52,7 +53,36 @@ def water():
     return mpm.sph.Simulation(scene, spacing=1 / 20)
 
 
+def held(argument, wall, **options):
+    """A block that conducts heat, a solute or pore water, between two faces that walls hold at something."""
+    what, carried = argument
+    scene = mpm.Scene(
+        (0, 0), (1, 1), gravity=(0, -9.81), walls={"x-": mpm.Wall("slip", **wall), "y-": "sticky"}
+    )
+    law = mpm.materials.NeoHookean(E=1e6, nu=0.3, density=2000, **{what: carried})
+    scene.add(mpm.shapes.Box((0, 0), (1, 0.75)), law, name="block")
+    return mpm.Simulation(scene, dx=1 / 16, **options)
+
+
+WET = "pore", mpm.Pore(porosity=0.4, permeability=1e-9, fluid_bulk_modulus=1e7, head=0.75)
+WARM = "thermal", mpm.Thermal(conductivity=1e6, specific_heat=1e3)
+SALT = "solute", mpm.Solute(1e-1, swelling=1e-3)
+
 RUNS = {
+    "water": (
+        lambda: held(WET, {"head": 0.75}),
+        [("x-.head", 0.7), ("block.permeability", 4e-9), ("x-.head", 0.5)],
+    ),
+    "heat": (
+        lambda: held(
+            WARM, {"temperature": 300.0}, integrator="implicit-euler", dt=1e-3, conduction="implicit"
+        ),
+        [("x-.temperature", 400), ("block.E", 2e6), ("x-.temperature", 320.0)],
+    ),
+    "solute": (
+        lambda: held(SALT, {"concentration": 0.0}),
+        [("x-.concentration", 2.0), ("x-.concentration", -1.0), ("x-.concentration", 3.0)],
+    ),
     "explicit": (plowed, [("gravity", (1.0, -5.0)), ("slope.E", 2e5), ("plow.velocity", (1.5, 0.1))]),
     "rubber": (plowed, [("block.E", 1e5), ("y-.friction", 0.05), ("drum.angular_velocity", -4.0)]),
     "flip": (
@@ -79,7 +109,7 @@ def test_a_run_with_three_changes_is_repeated_bit_for_bit(name, tmp_path):
     assert [(c.step, c.name) for c in sim.changes] == [
         (12 * k, what) for k, (what, _) in enumerate(wanted, 1)
     ]
-    assert all(sim.parameters[what] == pytest.approx(value) for what, value in wanted)
+    assert all(sim.parameters[what] == pytest.approx(value) for what, value in dict(wanted).items())
     plain.step(sim.steps)
     assert plain.state_hash() != sim.state_hash()
     # From the notes, on two threads, saved and loaded between a step and a change, and after it.
@@ -129,6 +159,58 @@ def test_a_parameter_that_was_set_is_the_same_as_one_that_was_given(law):
         for sim in (given, changed):
             sim.step(8)
         assert given.dt == changed.dt and given.state_hash() == changed.state_hash(), name
+
+
+@each("argument, wall, name, value", [
+    (WET, {"head": 0.6}, "head", 0.75),
+    (WET, {"head": 0.6}, "head", -2.0),
+    (WARM, {"temperature": 300.0}, "temperature", 350.0),
+    (SALT, {"concentration": 2.0}, "concentration", -1.0),
+])  # fmt: skip
+def test_what_a_wall_holds_is_set_as_it_is_given(argument, wall, name, value):
+    given, changed, kept = held(argument, wall | {name: value}), held(argument, wall), held(argument, wall)
+    changed.set(f"x-.{name}", value)
+    for bad in (np.nan, "much", None) if name != "temperature" else (0.0, -300.0, np.inf):
+        with pytest.raises((ValueError, TypeError), match=name):
+            changed.set(f"x-.{name}", bad)
+    for sim in (given, changed, kept):
+        sim.step(8)
+    assert given.state_hash() == changed.state_hash() and changed.parameters[f"x-.{name}"] == value
+    assert np.abs(changed.particles[FIELDS[name]] - kept.particles[FIELDS[name]]).max() > 0
+
+
+FIELDS = {"head": "pore_pressure", "temperature": "temperature", "concentration": "concentration"}
+
+
+def test_a_permeability_is_set_as_it_is_given():
+    """The bound of sub-steps, too: with the larger one the water needs many."""
+    other = "pore", dataclasses.replace(WET[1], permeability=1e-6)
+    given, changed = held(other, {"head": 0.5}), held(WET, {"head": 0.5})
+    changed.set("block.permeability", 1e-6)
+    with pytest.raises(ValueError, match="permeability = -1"):
+        changed.set("body.permeability", -1)
+    for sim in (given, changed):
+        sim.step(8)
+    assert given.state_hash() == changed.state_hash()
+
+
+def test_a_pore_pressure_on_a_face_stays_there_when_gravity_comes():
+    """On the upper face, p = 0: then the water weighs on what is below."""
+
+    def made(gravity):
+        base = mpm.Wall("sticky", pore_pressure=0.0)
+        scene = mpm.Scene((0, 0), (1, 1), gravity=gravity, walls={"x": "mirror", "y-": "sticky", "y+": base})
+        pore = mpm.Pore(0.5, 1e-8, fluid_bulk_modulus=1e6)
+        scene.add(
+            mpm.shapes.Box((0, 0), (1, 1)), mpm.materials.NeoHookean(E=1e6, nu=0, density=2e3, pore=pore)
+        )
+        return mpm.Simulation(scene, dx=1 / 8)
+
+    late, given = made((0, 0)), made((0, -10))
+    late.set("gravity", (0, -10))
+    for sim in (late, given):
+        sim.step(8)
+    assert late.state_hash() == given.state_hash()
 
 
 def test_gravity_acts_from_the_next_step_on():
@@ -235,6 +317,7 @@ BAD = {
     ("y-.friction", -0.1): "friction",
     ("plow.velocity", (1, 2, 3)): "plow.velocity",
     ("post.friction", 0.1): "must be",
+    ("y-.head", 0.1): "nothing held head on this face when the simulation began",
     (3, 1): "name",
 }
 

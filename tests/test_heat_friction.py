@@ -185,6 +185,24 @@ def test_wrong_shares_are_refused(make, words):
         make()
 
 
+def test_a_share_of_no_friction_warns(tmp_path):
+    def block(**friction):
+        scene = mpm.Scene((0, 0), (1, 1), walls={"y-": mpm.Wall("separate", friction_heat=0.5, **friction)})
+        law = mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000, thermal=mpm.Thermal(1.0, 1.0))
+        scene.add(Box((0.2, 0.2), (0.5, 0.5)), law)
+        return mpm.Simulation(scene, dx=1 / 8)
+
+    with pytest.warns(
+        UserWarning, match=r"walls\['y-'\]: friction_heat = 0.5: .* change 'y-.friction' in the run"
+    ):
+        block()
+    sim = block(friction=0.4)
+    with pytest.warns(UserWarning, match=r"collider 'rail': friction_heat = 0.2: .* no heat of friction"):
+        sim.add_collider(HalfSpace((0, 0.8), (0, -1)), contact="separate", friction_heat=0.2, name="rail")
+    sim.set("y-.friction", 0)  # for a while
+    mpm.load(sim.save(tmp_path / "kept.mpm") or tmp_path / "kept.mpm").set("y-.friction", 0.4)
+
+
 def test_shares_without_heat_are_refused():
     scene = mpm.Scene((0, 0), (1, 1), walls={"y-": mpm.Wall("separate", friction=0.4, friction_heat=0.5)})
     scene.add(Box((0, 0), (0.5, 0.5)), mpm.materials.NeoHookean(E=1e3, nu=0.3, density=1000))

@@ -158,11 +158,16 @@ def test_J_and_F_follow_each_other(dim):
     solid, fluid = body(dim), body(dim, "fluid")
     held = solid.particles.J
     solid.particles.F = np.eye(dim)[None] * 1.1
-    solid.totals()
-    np.testing.assert_allclose(solid.particles.J, 1.1**dim, rtol=1e-14)
-    assert held is not None and not held.flags.writeable
+    for J in (solid.particles.J, held):  # before anything else has looked
+        np.testing.assert_allclose(J, 1.1**dim, rtol=1e-14)
+    assert not held.flags.writeable
+    solid.particles.v[0] = np.nan  # of no importance to J
+    solid.particles.F[0] = 0
+    with pytest.raises(mpm.SimulationError, match="det F <= 0 was written to 1 particle"):
+        solid.particles.J  # noqa: B018
+    solid.particles.F[0] = np.eye(dim) * 1.2
+    assert solid.particles.J[0] == pytest.approx(1.2**dim, rel=1e-14)
     fluid.particles.J = np.linspace(0.9, 1.1, len(fluid.particles))
-    fluid.totals()
     np.testing.assert_allclose(np.linalg.det(fluid.particles.F), fluid.particles.J, rtol=1e-14)
     assert not fluid.particles.F.flags.writeable
 

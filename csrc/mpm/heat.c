@@ -168,7 +168,7 @@ static bool is_shared(const mpm_simulation *simulation, const mpm_pore *pore)
     return heat->water_density == 0 || (heat->water_density == pore->water_density && heat->open == pore->surface);
 }
 
-mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore)
+mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore, bool begun)
 {
     const mpm_law *law = mpm_material_law(&simulation->materials[material]);
     if (!(pore->mobility >= 0) || !isfinite(pore->mobility) || !is_positive(pore->storage) ||
@@ -176,10 +176,14 @@ mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm
         !isfinite(pore->pressure) || (unsigned)pore->surface > MPM_PORE_SEEPAGE || !is_shared(simulation, pore) ||
         law->rigid || law->strain == MPM_KEEPS_J)
         return MPM_BAD_ARGUMENT;
-    simulation->heat.materials[material] =
-        (mpm_thermal){.conductivity = pore->mobility, .specific_heat = pore->storage / pore->density,
-                      .density = pore->density, .temperature = pore->pressure, .per_volume = true,
-                      .least = -INFINITY, .biot = pore->biot, .liquid_stretch = 1};
+    const mpm_thermal made = {.conductivity = pore->mobility, .specific_heat = pore->storage / pore->density,
+                              .density = pore->density, .temperature = pore->pressure, .per_volume = true,
+                              .least = -INFINITY, .biot = pore->biot, .liquid_stretch = 1};
+    const mpm_thermal *now = &simulation->heat.materials[material];
+    if (begun && !(now->specific_heat == made.specific_heat && now->density == made.density &&
+                   now->temperature == made.temperature && now->biot == made.biot))
+        return MPM_BAD_ARGUMENT;
+    simulation->heat.materials[material] = made;
     simulation->heat.water_density = pore->water_density;
     simulation->heat.open = pore->surface;
     return MPM_OK;
@@ -263,7 +267,7 @@ mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_hea
         return MPM_BAD_ARGUMENT;
     if (wall->kind >= MPM_HEAT_FLUX && contact == MPM_MIRROR)
         return MPM_BAD_ARGUMENT;
-    if (simulation->particles.count)
+    if (simulation->particles.count && wall->kind != simulation->heat.walls[face].kind)
         return MPM_BAD_STATE;
     simulation->heat.walls[face] = *wall;
     note_areas(simulation);

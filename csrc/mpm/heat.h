@@ -12,7 +12,8 @@ mpm_status mpm_heat_add_fields(mpm_simulation *simulation);
 /* Room for one more material. */
 mpm_status mpm_heat_reserve(mpm_simulation *simulation);
 mpm_status mpm_heat_set_material(mpm_simulation *simulation, int material, const mpm_thermal *thermal);
-mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
+/* Where the material has particles (`begun`), only its mobility may differ from what it has. */
+mpm_status mpm_heat_set_pore(mpm_simulation *simulation, int material, const mpm_pore *pore, bool begun);
 mpm_status mpm_heat_set_solute(mpm_simulation *simulation, int material, const mpm_solute *solute);
 mpm_status mpm_heat_set_wall(mpm_simulation *simulation, int face, const mpm_heat_surface *wall);
 mpm_status mpm_heat_set_collider(mpm_simulation *simulation, int collider, const mpm_heat_surface *surface);

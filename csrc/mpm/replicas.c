@@ -118,7 +118,7 @@ static void share_nodes(mpm_simulation *simulation, void *field)
     mpm_device_unmap(device, field);
 }
 
-static size_t slots_here(const mpm_particles *particles)
+size_t mpm_replicas_slots(const mpm_particles *particles)
 {
     return (size_t)(particles->tiles * particles->lanes);
 }
@@ -129,7 +129,7 @@ int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row)
     const int32_t processes = simulation->team ? simulation->team->transport.processes : 0;
     const int32_t *rows = mpm_device_map(particles->device, particles->row, MPM_READ);
     int32_t holder = -1;
-    for (size_t slot = 0; simulation->distributed && slot < slots_here(particles); slot++)
+    for (size_t slot = 0; simulation->distributed && slot < mpm_replicas_slots(particles); slot++)
         holder = rows[slot] == row ? simulation->team->transport.own : holder;
     for (int32_t r = 0; !simulation->distributed && r < processes && holder < 0 && particles->group_count; r++) {
         const size_t end = first_tile(simulation, r + 1) * (size_t)particles->lanes;

@@ -35,6 +35,9 @@ void mpm_replicas_share(mpm_simulation *simulation);
 /** Where memory is distributed: gives all processes the velocities of all nodes. Errors: MPM_OUT_OF_MEMORY. */
 mpm_status mpm_replicas_share_grid(mpm_simulation *simulation);
 
+/** The slots of all tiles that this process has, padding included. */
+size_t mpm_replicas_slots(const mpm_particles *particles);
+
 /** The process that moves the particle of a row, after mpm_replicas_share; -1: none. */
 int32_t mpm_replicas_holder(const mpm_simulation *simulation, int32_t row);
 

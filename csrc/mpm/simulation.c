@@ -275,10 +275,9 @@ mpm_status mpm_simulation_thermal(mpm_simulation *simulation, int material, cons
 
 mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore)
 {
-    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.pore ||
-        has_particles(simulation, material))
+    if (material < 0 || (size_t)material >= simulation->material_count || !simulation->settings.pore)
         return MPM_BAD_ARGUMENT;
-    return mpm_heat_set_pore(simulation, material, pore);
+    return mpm_heat_set_pore(simulation, material, pore, has_particles(simulation, material));
 }
 
 mpm_status mpm_simulation_solute(mpm_simulation *simulation, int material, const mpm_solute *solute)
@@ -549,7 +548,7 @@ mpm_status mpm_simulation_add_share(mpm_simulation *simulation, ptrdiff_t count,
 /* Takes the mass of the rows of `mask` (may be NULL). Saves all masses, and marks the rows that go with -1. */
 static void take_masses(const mpm_particles *particles, const uint8_t *mask, void *saved, int32_t *new_row)
 {
-    const size_t size = particles->real_size, slots = (size_t)(particles->tiles * particles->lanes);
+    const size_t size = particles->real_size, slots = mpm_replicas_slots(particles);
     const mpm_particles mapped = mpm_particles_map(particles, MPM_COLUMN_MASS, MPM_COLUMN_MASS + 1, MPM_WRITE);
     void *mass = mapped.column[MPM_COLUMN_MASS];
     memcpy(saved, mass, slots * size);
@@ -566,14 +565,14 @@ static void take_masses(const mpm_particles *particles, const uint8_t *mask, voi
 static void give_back_masses(const mpm_particles *particles, const void *saved)
 {
     void *mass = mpm_device_map(particles->device, particles->column[MPM_COLUMN_MASS], MPM_WRITE);
-    memcpy(mass, saved, (size_t)(particles->tiles * particles->lanes) * particles->real_size);
+    memcpy(mass, saved, mpm_replicas_slots(particles) * particles->real_size);
     mpm_device_unmap(particles->device, particles->column[MPM_COLUMN_MASS]);
 }
 
 static void renumber(const mpm_particles *particles, const int32_t *new_row)
 {
     int32_t *row = mpm_device_map(particles->device, particles->row, MPM_WRITE);
-    for (ptrdiff_t slot = 0; slot < particles->tiles * particles->lanes; slot++)
+    for (size_t slot = 0; slot < mpm_replicas_slots(particles); slot++)
         if (row[slot] >= 0)
             row[slot] = new_row[row[slot]];
     mpm_device_unmap(particles->device, particles->row);
@@ -585,7 +584,7 @@ static mpm_status remove_rows(mpm_simulation *simulation, const uint8_t *mask)
     const mpm_allocator *allocator = &simulation->run.allocator;
     mpm_particles *particles = &simulation->particles;
     int32_t *new_row = mpm_memory_new(allocator, (size_t)particles->count, sizeof *new_row);
-    void *saved = mpm_memory_new(allocator, (size_t)(particles->tiles * particles->lanes), particles->real_size);
+    void *saved = mpm_memory_new(allocator, mpm_replicas_slots(particles), particles->real_size);
     const mpm_status found =
         new_row && saved ? mpm_store_reserve(&simulation->store, 0) : MPM_OUT_OF_MEMORY;
     mpm_status status = mpm_halo_agree(simulation, found);

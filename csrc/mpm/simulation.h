@@ -173,8 +173,9 @@ typedef struct mpm_pore {
     mpm_pore_surface surface; /* the same for all materials */
 } mpm_pore;
 
-/** Lets a material hold pore water. Errors: as of mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `pore` is
- *  false, the material does not keep F, or another one has another density of the water or another surface. */
+/** Lets a material hold pore water; once it has particles, only the mobility may change. Errors: as of
+ *  mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `pore` is false, the material does not keep F, or another one
+ *  has another density of the water or another surface. */
 mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
 
 /** Lets a material hold a solute, with D >= 0; the swelling is >= 0, or a table of stretches > 0, and what follows the
@@ -183,7 +184,7 @@ mpm_status mpm_simulation_solute(mpm_simulation *simulation, int material, const
 
 /** What face 0 .. 2 dim - 1 of the domain does to heat; all are insulated at first. Errors: MPM_BAD_ARGUMENT if there
  *  is no heat or no such face, if it is periodic or, with a flux or transfer, a mirror, if a value is out of range, or
- *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE after the first particles.
+ *  if the axis has fewer than MPM_FEWEST_PERIODIC_CELLS; MPM_BAD_STATE for another kind after the first particles.
  *  To pore water, a temperature is the pressure `value` [Pa] at the height `coefficient` [m] against gravity, and
  *  hydrostatic elsewhere on the face; there is nothing else. To a solute, temperatures are concentrations [mol/m3],
  *  which may have any sign, fluxes are in mol/(m2 s) and coefficients of transfers in m/s. */

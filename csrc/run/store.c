@@ -436,12 +436,13 @@ static mpm_status inspect_together(mpm_store *store, const struct written *writt
     return status;
 }
 
-mpm_status mpm_store_read_in(mpm_store *store)
+/* Reads in the fields from `first` to `end` - 1. */
+static mpm_status read_in_fields(mpm_store *store, int first, int end)
 {
     struct written written = {0};
     mpm_status status = MPM_OK;
     const int fields = store->fields.count;
-    for (int field = 0; field < fields; field++)
+    for (int field = first; field < end; field++)
         written.of_all[field] = mpm_view_may_be_written(store->views[field]);
     add(store, written.of_all, (size_t)fields);
     for (int field = 0; field < fields && !status; field++)
@@ -459,13 +460,30 @@ mpm_status mpm_store_read_in(mpm_store *store)
     }
     if (status)
         return status;
-    for (int field = 0; field < fields; field++)
+    for (int field = first; field < end; field++)
         if (store->views[field]) {
             store->views[field]->read_in |= mpm_view_may_be_written(store->views[field]);
             store->views[field]->touched = false;
         }
     mpm_store_refresh(store);
     return MPM_OK;
+}
+
+mpm_status mpm_store_read_in(mpm_store *store)
+{
+    return read_in_fields(store, 0, store->fields.count);
+}
+
+/* F and J show one state: takes in what was written to the other one. */
+static mpm_status read_in_twin(mpm_store *store, int field)
+{
+    const mpm_state_of of = store->fields.row[field].state_of;
+    const mpm_state_of other = of == MPM_STATE_OF_F_LAWS ? MPM_STATE_OF_J_LAWS : MPM_STATE_OF_F_LAWS;
+    mpm_status status = MPM_OK;
+    for (int twin = 0; (of == MPM_STATE_OF_F_LAWS || of == MPM_STATE_OF_J_LAWS) && twin < store->fields.count; twin++)
+        if (store->fields.row[twin].state_of == other && !status)
+            status = read_in_fields(store, twin, twin + 1);
+    return status;
 }
 
 static bool is_writable(const mpm_store *store, int field)
@@ -479,11 +497,14 @@ mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view)
 {
     if (field < 0 || field >= store->fields.count || !view)
         return MPM_BAD_ARGUMENT;
+    mpm_status status = read_in_twin(store, field);
+    if (status)
+        return status;
     const bool integer = store->fields.row[field].type != MPM_TYPE_REAL;
     if (!store->views[field])
         store->views[field] = mpm_view_new(&store->run->allocator, store->count, components_of(store, field),
                                            element_of(store, field), integer, !is_writable(store, field));
-    mpm_status status = agree(store, store->views[field] ? MPM_OK : MPM_OUT_OF_MEMORY);
+    status = agree(store, store->views[field] ? MPM_OK : MPM_OUT_OF_MEMORY);
     if (status)
         return status;
     if (store->views[field]->stale) {

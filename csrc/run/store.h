@@ -92,7 +92,8 @@ void mpm_store_keep_rows(mpm_store *store, int32_t *new_row);
 /** Copies the ids of all rows; all processes call it together. */
 void mpm_store_ids(const mpm_store *store, int64_t *ids);
 
-/** The view of a field (borrowed), up to date. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such field. */
+/** The view of a field (borrowed), up to date; F and J take in what was written to the other one. Errors:
+ *  MPM_OUT_OF_MEMORY; MPM_BAD_ARGUMENT: no such field; MPM_BAD_STATE: what was written to the other one is invalid. */
 mpm_status mpm_store_get(mpm_store *store, int field, mpm_view **view);
 
 /** Reads in what was written to views, after inspecting all of it. Errors: MPM_OUT_OF_MEMORY; MPM_BAD_STATE and

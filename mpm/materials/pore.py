@@ -153,6 +153,11 @@ class Pore:
         g = float(np.linalg.norm(gravity))
         return self.fluid_density * (self.head * g + x @ np.asarray(gravity, dtype=np.float64))
 
+    def _core_arguments(self, density: float) -> tuple[float, float, float, float, float, float, int]:
+        """Those of the core, in a material of this least density [kg/m³]."""
+        surface = SURFACES.index(self.surface)
+        return self.mobility, self.storage, self.biot, density, self.fluid_density, self.pressure, surface
+
     def _described(self) -> dict[str, Any]:
         """What files keep."""
         return asdict(self)

@@ -15,9 +15,9 @@ from mpm.base._check import Unset
 from mpm.base.options import NEEDED, Choice, CoreRows, Flag, Number, Row, option, rows
 from mpm.materials import bands
 from mpm.materials.laws import Material
-from mpm.materials.pore import SURFACES
 from mpm.mpm import citations, devices, faces
 from mpm.scene import heat, pores, solutes, walls
+from mpm.scene.conduction import supply_of
 from mpm.scene.contacts import named_pairs, refuse_bars
 from mpm.scene.domain import counted_cells
 from mpm.scene.scene import Scene
@@ -529,11 +529,8 @@ def new_core(
         _set_contacts(core, scene)
     if faces.exist(scene._filling):
         core.set_contact("separate", faces.friction(scene._filling), 0.0)
-    for face, wall in enumerate(scene.walls.values()):
-        if found := walls.heat_of(wall) or walls.solute_of(wall):
-            core.set_heat_wall(face, *found)
-    for face, (name, wall) in enumerate(scene.walls.items()):
-        if found := pores.wall_pressure(scene, name, wall):
+    for face, name in enumerate(scene.walls):
+        if found := supply_of(scene, name):
             core.set_heat_wall(face, *found)
     return core
 
@@ -562,8 +559,7 @@ def add_material(
         stretch = ((0, at, stretches),) if at else ()
         core.set_solute(index, solute.diffusivity, solute.concentration, swelling, stretch, scales)
     if (pore := material.pore) is not None:
-        water = pore.mobility, pore.storage, pore.biot, material._least_density(), pore.fluid_density
-        core.set_pore(index, *water, pore.pressure, SURFACES.index(pore.surface))
+        core.set_pore(index, *pore._core_arguments(material._least_density()))
     return index
 
 

@@ -41,6 +41,7 @@ from mpm.scene.colliders import (
     warn_of_particles_inside,
     warn_of_thin_or_missing,
 )
+from mpm.scene.conduction import warn_of_smooth
 from mpm.scene.contacts import refuse_bars
 from mpm.scene.loads import Load, Traction, mechanical
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
@@ -361,6 +362,7 @@ class Simulation(Populated, Solver, kind="simulation"):
             raise ValueError("scene has no bodies: add one with scene.add(shape, material)")
         numerics.refuse_unused(scene, self._numerics, arguments)
         numerics.warn_of_f_bar(scene, self._numerics)
+        warn_of_smooth(scene.walls, scene.colliders)
         bodies.refuse_unused(
             scene, self._numerics, sampling=sampling, particles_per_cell=particles_per_cell, rng=rng
         )
@@ -720,6 +722,7 @@ class Simulation(Populated, Solver, kind="simulation"):
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
         conduction.refuse_boundaries(scene)
+        warn_of_smooth({}, scene.colliders[-1:])
         bodies.refuse_useless_restitution(scene, self._materials)
         devices.meet(self._core, scene, self._numerics, self._materials)
 

@@ -1,5 +1,5 @@
-"""Changes of what is simulated while it runs: parameters of materials, gravity, friction, contacts, speeds of
-colliders.
+"""Changes of what is simulated while it runs: parameters of materials, gravity, friction, what walls hold, contacts,
+speeds of colliders.
 
 The core changes nothing but these numbers: the state stays as it is, and the next step takes them. What was changed,
 and when, is kept with the scene, so that files have it and a run can be repeated.
@@ -18,6 +18,7 @@ from mpm.materials.laws import Material
 from mpm.scene import contacts
 from mpm.scene.changes import Change
 from mpm.scene.colliders import Collider, placed_again
+from mpm.scene.conduction import supply_of
 from mpm.scene.scene import Body, Scene
 from mpm.scene.walls import FRICTIONAL
 
@@ -25,6 +26,7 @@ ALL = "body"  # stands for every body
 TOGETHER = ", "  # between the names of bodies of one material
 WALLS = "walls"  # stands for every wall with friction
 CONTACT = "contact"  # stands for all pairs of bodies without a contact of their own
+HELD = ("head", "pore_pressure", "temperature", "concentration")  # what a wall may hold a face at
 AXES = "xyz"
 
 
@@ -40,6 +42,7 @@ def parameters(sim: Any) -> dict[str, Parameter]:
     """All that can be changed, by name."""
     found = dict(_gravity(sim))
     found |= _walls(sim)
+    found |= _supplies(sim)
     found |= _contacts(sim)
     for collider in sim.scene.colliders:
         found |= _of_collider(sim, collider)
@@ -86,6 +89,8 @@ def _why(sim: Any, name: object) -> str:
             return f"; {what} varies over this body: write sim.particles.{what}, or of elements sim.elements"
         if what in {p["name"] for p in body.material._given_parameters()} - set(changeable(body.material)):
             return f"; {what} is in the masses or the state of the particles since they began: make a new simulation"
+    if target in sim.scene.walls and what in HELD:
+        return f"; nothing held {what} on this face when the simulation began: make a new one"
     for one in sim.scene.colliders:
         if target == one.name and what in ("velocity", "angular_velocity"):
             return f"; its motion is {one.motion!r}: make a new simulation"
@@ -110,6 +115,7 @@ def _gravity(sim: Any) -> Iterator[tuple[str, Parameter]]:
         made._gravity = _check.frozen(_check.array("gravity", value, (d,)))
         sim._admit_gravity(made)
         sim._core.set_gravity([*made._gravity.tolist(), 0.0][:3])
+        _put_supplies(sim, made)  # a pore pressure is that of a height against gravity
         sim._scene = made
 
     yield "gravity", Parameter(tuple(now), change)
@@ -147,6 +153,35 @@ def _walls(sim: Any) -> dict[str, Parameter]:
         first = sim.scene.walls[faces[0]].friction
         found[f"{WALLS}.friction"] = Parameter(first, changer(faces, f"{WALLS}.friction"))
     return found
+
+
+def _supplies(sim: Any) -> dict[str, Parameter]:
+    """What walls hold: where something holds a face when the run begins, only its value changes."""
+
+    def changer(face: str, what: str) -> Callable[[object], None]:
+        def change(value: object) -> None:
+            made, given = _changed(sim), {what: _check.number(f"{face}.{what}", value)}
+            wall = replace(made._walls[face], **cast(Any, given))
+            made._walls = made._walls | {face: wall}
+            _put_supplies(sim, made)
+            sim._scene = made
+
+        return change
+
+    return {
+        f"{face}.{what}": Parameter(getattr(wall, what), changer(face, what))
+        for face, wall in sim.scene.walls.items()
+        for what in HELD
+        if hasattr(sim._core, "set_heat_wall") and getattr(wall, what) is not None
+    }
+
+
+def _put_supplies(sim: Any, scene: Scene) -> None:
+    """Tell the core what the walls of a scene hold."""
+    for number, (face, wall) in enumerate(scene.walls.items()):
+        held = any(getattr(wall, what) is not None for what in HELD)
+        if held and (supply := supply_of(scene, face)):
+            sim._core.set_heat_wall(number, *supply)
 
 
 # ---- contacts of bodies -------------------------------------------------------------------------------------------
@@ -271,7 +306,7 @@ def _materials(sim: Any) -> dict[str, Parameter]:
     indices_of: dict[str, list[int]] = {}
     for index in dict.fromkeys(numbers.values()):
         name = TOGETHER.join(body for body, number in numbers.items() if number == index)
-        for what in changeable(sim._material(index)):
+        for what in (*changeable(sim._material(index)), *_of_pores(sim._material(index))):
             indices_of.setdefault(what, []).append(index)
             found[f"{name}.{what}"] = _parameter(sim, f"{name}.{what}", what, [index])
     for what, indices in indices_of.items():
@@ -284,19 +319,35 @@ def _parameter(sim: Any, name: str, what: str, indices: list[int]) -> Parameter:
 
     def change(value: Any) -> None:
         number = _check.number(name, value)
-        made = {index: sim._material(index)._replaced({what: number}) for index in indices}
+        made = {index: _replaced(sim._material(index), what, number) for index in indices}
         for material in made.values():
             sim._admit_material(material)
         for index, material in made.items():
             _put_material(sim, index, material)
 
-    return Parameter(float(getattr(sim._material(indices[0]), what)), change)
+    first = sim._material(indices[0])
+    return Parameter(float(getattr(first.pore if what in _of_pores(first) else first, what)), change)
+
+
+def _of_pores(material: Material) -> tuple[str, ...]:
+    """The parameter of pore water that is not in the state of the particles."""
+    return () if material.pore is None else ("permeability",)
+
+
+def _replaced(material: Material, what: str, number: float) -> Material:
+    pore = material.pore
+    if pore is None or what not in _of_pores(material):
+        return material._replaced({what: number})
+    made: Material = replace(cast(Any, material), pore=replace(pore, **cast(Any, {what: number})))
+    return made
 
 
 def _put_material(sim: Any, index: int, material: Material) -> None:
     """Give the bodies of an index, and the emitters of their material, other parameters of their law."""
     bodies = {body for body, number in sim._material_of_bodies().items() if number == index}
     sim._core.set_material(index, *sim._of_core(material)._core_arguments)
+    if material.pore is not None:
+        sim._core.set_pore(index, *material.pore._core_arguments(material._least_density()))
     scene, renewed = _changed(sim), dict[str, Body]()
     for k, body in enumerate(scene._bodies):
         if body.name in bodies:

@@ -40,7 +40,8 @@ class Particles:
         J^(1/d) I; do not write to it. The F of inelastic materials is the elastic part.
     J : ndarray, shape (n,)
         det F; the state of a fluid. J of a solid follows from F; writing to it is refused, at once in a simulation of
-        solids only, otherwise by the next run.
+        solids only, otherwise by the next run. J and F show what was written to each other, and raise
+        `mpm.SimulationError` if that is no valid state.
     Jp : ndarray, shape (n,)
         Plastic volume ratio of snow, sand and others; the whole volume ratio of these two is J Jp. The field exists
         once a simulation has one of them. It is 1 for other materials, and writing to it there is refused as for the J

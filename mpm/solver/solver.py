@@ -609,10 +609,13 @@ class SolverBase(Run, Collides):
 
             - ``"gravity"`` (d,) [m/s²], or a component, ``"gravity.y"``; a gravity that is a function acts besides;
             - a parameter of a body's material, ``"slope.cohesion"``, ``"left, right.E"`` of bodies that have one
-              material, or ``"body.E"`` for every body. Later fillings of emitters of that material have it too. Not
-              the density, nor what varies over the body or is in the state of its particles;
+              material, or ``"body.E"`` for every body; the ``permeability`` of its `mpm.Pore` [m²]. Later fillings of
+              emitters of that material have it too. Not the density, nor what varies over the body or is in the state
+              of its particles;
             - the friction of a wall or collider that may have it, ``"y-.friction"``, ``"walls.friction"``,
               ``"plow.friction"``;
+            - what a wall holds the face at, if it does so from the start: ``"x-.head"`` [m], a ``pore_pressure`` [Pa],
+              ``temperature`` [K] or ``concentration`` [mol/m³];
             - the friction and the adhesion [Pa] of two bodies that touch by `mpm.Contact`, ``"a|b.friction"``, or of
               all pairs without a contact of their own, ``"contact.adhesion"``;
             - the speed of a collider that is at rest, or moves at constant speeds: ``"plow.velocity"`` (d,) [m/s]; of
