@@ -592,9 +592,9 @@ static mpm_status lay_groups(const mpm_simulation *simulation, const mpm_grid *g
 {
     size_t first = 0, end = particles->group_count;
     if (simulation->distributed) {
-        const mpm_transport *transport = &simulation->team->transport;
-        first = mpm_partition_first_group(grid, transport->processes, transport->own);
-        end = mpm_partition_first_group(grid, transport->processes, transport->own + 1);
+        const mpm_team *team = simulation->team;
+        first = mpm_partition_first_group(grid, team, team->transport.own);
+        end = mpm_partition_first_group(grid, team, team->transport.own + 1);
     }
     for (size_t g = 0; g < particles->group_count; g++) {
         mpm_group *group = &particles->groups[g];
