@@ -16,21 +16,20 @@ import numpy.typing as npt
 from mpm import _core
 from mpm.base import _check, advice
 from mpm.base._check import FloatArray, Unset
-from mpm.base.fieldtable import DISSIPATIONS
 from mpm.base.options import takes
 from mpm.handles.solver import Solver
 from mpm.joints import Joint
 from mpm.materials.admission import refuse_taken
 from mpm.materials.laws import Material
-from mpm.mpm import bodies, citations, devices, faces, fullness, grid, numerics
+from mpm.mpm import bodies, citations, devices, faces, grid, numerics
 from mpm.mpm.equilibrium import Equilibrium, bring_to_rest
-from mpm.mpm.interpolation import REACH, at_points, with_images
+from mpm.mpm.quantities import Quantities
 from mpm.mpm.rigidbodies import form_of, near_rigid, refuse_overlap, spin_of, warn_of_thin
 from mpm.mpm.rigidforms import Form
 from mpm.mpm.rigidstate import RigidState, solid_of, state_of
 from mpm.mpm.snapshot import Part, Snapshot, arrays_of, deciding, fields_of, fill
 from mpm.sampling.sharing import ALONE, Sharers
-from mpm.scene import conduction, pores, walls
+from mpm.scene import conduction, pores
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
     Prepared,
@@ -47,27 +46,24 @@ from mpm.scene.loads import Load, Traction, mechanical
 from mpm.scene.settings import Setting, changed_scene, of_contacts, of_scene
 from mpm.scene.waves import collider_speeds, refuse_other_waves
 from mpm.shapes import Points, Shape
-from mpm.solver import derived
 from mpm.solver.checkup import GridLooks
 from mpm.solver.distributed import refuse_material as refuse_distributed
 from mpm.solver.keeping import Format, T, held
 from mpm.solver.loading import Attached, attach_all, attach_patches, rows_of
 from mpm.solver.options import CommonArguments
-from mpm.solver.particles import NOT_KEPT, no_owner, owners
-from mpm.solver.populated import Gone, Populated, refuse_emitters_outside
+from mpm.solver.populated import Gone, refuse_emitters_outside
 from mpm.solver.solids import Solid
 from mpm.solver.stepping import StableDt
 from mpm.solver.team import room_of, team_of
 
 if TYPE_CHECKING:
-    from mpm.solver.state import State
     from mpm.solver.team import Team
 
 __all__ = ["Simulation", "StableDt"]
 
 
 @takes(numerics.Numerics, CommonArguments, hints=advice.OF_SIMULATION)
-class Simulation(Populated, Solver, kind="simulation"):
+class Simulation(Quantities, Solver, kind="simulation"):
     """A scene, discretised: nodes at ``lower + i·dx``, particles in its bodies.
 
     Parameters
@@ -306,7 +302,7 @@ class Simulation(Populated, Solver, kind="simulation"):
     See `Simulation.cite`.
     """
 
-    __slots__ = ("_forms", "_indices", "_layers", "_materials", "_numerics", "_rng", "_rng_before")
+    __slots__ = ("_forms", "_indices", "_layers", "_rng", "_rng_before")
 
     _core: _core.Simulation
     _parts: list[Part | Gone]
@@ -770,66 +766,9 @@ class Simulation(Populated, Solver, kind="simulation"):
             options["rng"] = self._sampled_with()
         return type(self)(scene, threads=self.threads, device=self._numerics.device, **options)
 
-    @property
-    def quantities(self) -> tuple[str, ...]:
-        """Names of the quantities of `compute`."""
-        return (*super().quantities, "law_density")
-
-    def _quantity(self, name: str, particles: derived.Fields) -> _check.FloatArray:
-        """Of fluids, the density is that of the grid: J alone does not know where the particles are."""
-        found = super()._quantity(name, particles)
-        if name == "density" and (rows := self._fluid_rows(particles)).any():
-            mass, volume = (np.array(particles[one], dtype=np.float64) for one in ("mass", "volume"))
-            volume *= derived.thermal_ratio(particles)
-            rest = np.divide(mass, volume, out=np.zeros_like(mass), where=volume > 0)
-            found[rows] = (rest * self._fullness(particles))[rows]
-        return found
-
-    def _fluid_rows(self, particles: derived.Fields) -> npt.NDArray[np.bool_]:
-        """Whether each particle is one of a fluid."""
-        fluid = np.array([numerics.has_fluid([one]) for one in self._materials], dtype=bool)
-        return np.asarray(fluid[np.asarray(particles["material"])])
-
-    def _fullness(self, particles: derived.Fields) -> _check.FloatArray:
-        """How full the grid is at the particles (n,): 1 where they fill their rest volume."""
-        x, volume = (np.asarray(particles[name], dtype=np.float64) for name in ("x", "volume"))
-        ratio = np.where(self._fluid_rows(particles), 1, derived.volume_ratio(particles))
-        kind, surfaces = self._numerics.kernel, [placed.distance for placed in self._posed()]
-        return fullness.at_particles(
-            self._scene,
-            x,
-            volume * ratio * derived.thermal_ratio(particles),
-            dx=self.dx,
-            kind=kind,
-            surfaces=surfaces,
-        )
-
-    def _interpolated(
-        self, points: _check.FloatArray, values: _check.FloatArray, name: str, rank: str
-    ) -> _check.FloatArray:
-        dx, kernel, particles = self.dx, self._numerics.kernel, self.particles
-        x, mass = (np.asarray(particles._copy(field), dtype=np.float64) for field in ("x", "mass"))
-        there = with_images(self._scene, REACH[kernel] * dx, x, mass, values, rank=rank, moves=name == "x")
-        return at_points(points, *there, dx=dx, kind=kernel)
-
     def _nodes(self) -> tuple[grid.FloatArray, grid.FloatArray]:
         nodes = self.grid
         return nodes.x, nodes.v
-
-    def _state(self, names: Sequence[str]) -> State:
-        """Omits particles that wait to be deleted."""
-        state = super()._state(names)
-        if "delete" not in walls.fates(self._numerics.on_leave, self.dimension):
-            return state
-        there = self.particles._copy("mass") > 0
-        return state if there.all() else state.of(there)
-
-    def _missing(self, name: str) -> str:
-        if name in DISSIPATIONS and not self._numerics.dissipation:
-            return NOT_KEPT.format(name)
-        if name in self.particles.fields:
-            return f"; sim.particles[{name!r}] has it"
-        return no_owner(name) if owners(name) else super()._missing(name)
 
     # ---- the run ---------------------------------------------------------------------------------------
 
