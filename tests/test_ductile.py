@@ -75,7 +75,7 @@ def test_copper_fails_at_the_strain_of_johnson_and_cook(state: str, ratio: float
         failure[1:][whole], expected, rtol=2e-3
     )  # measured below: elastic strain, shear's axes
     assert 40 < whole.sum() < 475
-    assert damage[failure < 1].max() == 0 and damage[-1] == 1
+    assert damage[failure < 1].max() == 0 and damage[-1] == 1 and failure[-1] == 1
     if state == "tension":
         assert abs(test.axial_stress[-1]) < 1e-6
     if state == "shear":
@@ -137,6 +137,25 @@ def test_copper_breaks_at_once_without_a_fracture_energy_and_later_with_one() ->
     assert more == pytest.approx(4.0 / 0.05 - energy, rel=2e-2)  # measured 1.1e-2 more: the steps
 
 
+@each("d", [2, 3])
+def test_only_the_flow_after_failure_damages_copper(d: int) -> None:
+    copper = replace(COPPER, D2=0, D3=0, D4=0, D5=0, fracture_energy=4.0, crack_band=0.05)
+    F = np.eye(d)[None] * 1.0
+    F[0, 0, 0], F[0, 1, 1] = 1.04, 1 / 1.04
+    _, state = copper.return_map(F, {"failure": [0.5]}, dt=1e-3)
+    beyond = state["plastic_strain"][0] - 0.5 * 0.05
+    x = 1e3 * beyond / (4.0 / 0.05 - 1e6 / (6 * 8e4))
+    assert 0.01 < beyond < 0.03 and state["failure"][0] == 1
+    # measured 4e-15
+    assert 1 - state["damage"][0] == pytest.approx((1 - x / 2) / (1 + x / 2), rel=1e-6)
+
+
+def test_copper_without_a_positive_strain_to_failure_breaks_as_it_flows() -> None:
+    brittle = replace(COPPER, D1=-1.0, D2=0, D3=0)
+    F = np.diag([1.04, 1 / 1.04, 1.0])[None]
+    assert brittle.return_map(F, dt=1e-3)[1]["damage"][0] == 1
+
+
 def test_broken_copper_does_not_heat() -> None:
     hot = replace(COPPER, taylor_quinney=0.9, specific_heat=1.0)
     test = mpm.point.uniaxial_stress(hot, stretch=math.exp(0.9), duration=0.01, steps=300)
@@ -176,6 +195,7 @@ def test_cracked_clay_slides_by_friction_alone() -> None:
         for w in (0, 1)
     )  # fmt: skip
     assert whole.q[-1] > cracked.q[-1] > 0
+    assert whole.history["damage"].max() == 0 and whole.history["plastic_strain"][-1] > 0.01
     F = np.diag([0.98, 1.0, 1.0])[None]
     elastic, state = CLAY.return_map(F, {"damage": [1.0]})
     tau = CLAY._evaluate(elastic, CLAY._history(state, 1, 3)).tau[0]
