@@ -22,6 +22,8 @@ from mpm.solver.team import team_of
 
 __all__ = ["dumps", "load", "loads", "save"]
 
+SHARED_PIECE = 1 << 20  # bytes that a process reads at a time, if it keeps some of the particles alone
+
 T = TypeVar("T")
 
 
@@ -110,7 +112,9 @@ def load(
     with contextlib.ExitStack() as stack:
 
         def read() -> tuple[type[Keepable], Any]:
-            kept = container.read(*stack.enter_context(files.opened(name)))
+            kept = container.read(
+                *stack.enter_context(files.opened(name)), SHARED_PIECE if distributed else None
+            )
             return _kept(*kept, body_force, *taken, device)
 
         solver, kept = together("reading a file", read)

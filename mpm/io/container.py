@@ -97,18 +97,19 @@ def unpack(data: bytes) -> tuple[Tree, Arrays]:
     def part(first: int, count: int) -> memoryview:
         return view[first : first + count]
 
-    meta, sections = _checked(len(view), part)
+    meta, sections = _checked(len(view), part, PIECE)
     return meta, {section.name: section.array(part) for section in sections}
 
 
-def read(size: int, part: Part) -> tuple[Tree, dict[str, Given]]:
+def read(size: int, part: Part, piece: int | None = None) -> tuple[Tree, dict[str, Given]]:
     """The contents of a container of `size` bytes, of which `part` reads some.
 
-    Long arrays come in pieces, which are read when they are asked for. Errors are those of `unpack`, for long arrays
-    also then.
+    Long arrays come in pieces of so many bytes, which are read when they are asked for. Errors are those of `unpack`,
+    for long arrays also then.
     """
-    meta, sections = _checked(size, part)
-    return meta, {section.name: section.streamed(part) for section in sections}
+    step = PIECE if piece is None else piece
+    meta, sections = _checked(size, part, step)
+    return meta, {section.name: section.streamed(part, step) for section in sections}
 
 
 class Section(NamedTuple):
@@ -138,12 +139,12 @@ class Section(NamedTuple):
         """The array as a whole, unchecked."""
         return self._shaped(part(self.first, self.size), self.shape)
 
-    def streamed(self, part: Part) -> Given:
+    def streamed(self, part: Part, piece: int) -> Given:
         """The array, in checked pieces if it is long."""
-        if self.size <= PIECE:
+        if self.size <= piece:
             return self.array(part)
         row = self.size // self.shape[0]
-        step = max(1, PIECE // row) * row
+        step = max(1, piece // row) * row
 
         def pieces() -> Iterator[Array]:
             for found in self.parts(part, step):
@@ -161,7 +162,7 @@ class Section(NamedTuple):
         return array.astype(self.dtype, copy=False).view(self.dtype)
 
 
-def _checked(size: int, part: Part) -> tuple[Tree, list[Section]]:
+def _checked(size: int, part: Part, piece: int) -> tuple[Tree, list[Section]]:
     """The tree and the sections of a container, of which every byte has been checked."""
     if size < PREAMBLE.size or part(0, len(MAGIC)) != MAGIC:
         _refuse("is not a checkpoint of mpm")
@@ -180,7 +181,7 @@ def _checked(size: int, part: Part) -> tuple[Tree, list[Section]]:
     sections = _sections(entries, start, end)
     digest = hashlib.blake2b(part(0, start), digest_size=DIGEST)
     for section in sections:
-        for found in section.parts(part, PIECE):
+        for found in section.parts(part, piece):
             digest.update(found)
         after = section.first + section.size
         digest.update(part(after, _padded(after) - after))
