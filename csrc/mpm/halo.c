@@ -190,20 +190,44 @@ static ptrdiff_t place_of(const mpm_grid *grid, int field, int32_t copy)
     return MPM_GRID_AT_SHARED >> field & 1 ? grid->shared_copy[copy] : copy;
 }
 
-/* Copies the nodes of a box to a message, or back to a copy that is 0 elsewhere. Returns the bytes. */
-static size_t move_box(const mpm_simulation *simulation, const mpm_node_box *box, char *copy, char *message, bool back)
+/* The lines of nodes of a box in a copy, which are along the last axis. */
+struct lines {
+    size_t x, end_x, y, end_y; /* the first ones, and the ends; in 2-D, y is 0 */
+    size_t first, bytes;       /* within a line */
+    size_t stride_x, stride_y;
+};
+
+static struct lines lines_of(const mpm_simulation *simulation, const mpm_node_box *box)
 {
     const size_t node = 4 * simulation->settings.real_size, side = (size_t)mpm_block_side(simulation->settings.dim);
-    const bool flat = simulation->settings.dim == 2; /* lines of nodes are along the last axis */
-    const size_t first = box->first[flat ? 1 : 2], nodes = box->end[flat ? 1 : 2] - first;
+    const bool flat = simulation->settings.dim == 2;
+    const int last = flat ? 1 : 2;
+    return (struct lines){.x = box->first[0], .end_x = box->end[0], .y = flat ? 0 : box->first[1],
+                          .end_y = flat ? 1 : box->end[1], .first = box->first[last] * node,
+                          .bytes = (size_t)(box->end[last] - box->first[last]) * node,
+                          .stride_x = (flat ? 1 : side) * side * node, .stride_y = side * node};
+}
+
+/* Fetches a box of a copy, which a sweep has left in memory long ago, while another one is copied. */
+static void fetch_box(const mpm_simulation *simulation, const mpm_node_box *box, const char *copy)
+{
+    const struct lines of = lines_of(simulation, box);
+    for (size_t x = of.x; x < of.end_x; x++)
+        for (size_t y = of.y; y < of.end_y; y++)
+            __builtin_prefetch(copy + x * of.stride_x + y * of.stride_y + of.first);
+}
+
+/* Copies the nodes of a box to a message, or back. Returns the bytes. */
+static size_t move_box(const mpm_simulation *simulation, const mpm_node_box *box, char *copy, char *message, bool back)
+{
+    enum { PIECE = 16 }; /* bytes; nodes have multiples of it */
+    const struct lines of = lines_of(simulation, box);
     size_t at = 0;
-    if (back)
-        memset(copy, 0, block_bytes(simulation));
-    for (size_t x = box->first[0]; x < box->end[0]; x++)
-        for (size_t y = flat ? 0 : box->first[1]; y < (flat ? 1 : (size_t)box->end[1]); y++) {
-            char *line = copy + ((flat ? x : x * side + y) * side + first) * node;
-            memcpy(back ? line : message + at, back ? message + at : line, nodes * node);
-            at += nodes * node;
+    for (size_t x = of.x; x < of.end_x; x++)
+        for (size_t y = of.y; y < of.end_y; y++) {
+            char *line = copy + x * of.stride_x + y * of.stride_y + of.first;
+            for (size_t k = 0; k < of.bytes; k += PIECE, at += PIECE)
+                memcpy(back ? line + k : message + at, back ? message + at : line + k, PIECE);
         }
     return at;
 }
@@ -219,11 +243,16 @@ static size_t move(mpm_simulation *simulation, const int32_t *copies, size_t cou
         if (!(simulation->reports.halo.scattered >> f & 1) || !has_copies(grid, f) || !count)
             continue;
         char *blocks = mpm_device_map(device, grid->copies[f], back ? MPM_WRITE : MPM_READ);
+        const size_t bytes = block_bytes(simulation);
         for (size_t i = 0; i < count; i++) {
             const ptrdiff_t place = place_of(grid, f, copies[i]);
+            const ptrdiff_t next = i + 1 < count ? place_of(grid, f, copies[i + 1]) : -1;
+            if (next >= 0)
+                fetch_box(simulation, &boxes[copies[i + 1]], blocks + (size_t)next * bytes);
+            if (place >= 0 && back && !(simulation->reports.halo.cleared >> f & 1))
+                memset(blocks + (size_t)place * bytes, 0, bytes); /* once: nothing else is written there */
             if (place >= 0)
-                at += move_box(simulation, &boxes[copies[i]], blocks + (size_t)place * block_bytes(simulation),
-                               message + at, back);
+                at += move_box(simulation, &boxes[copies[i]], blocks + (size_t)place * bytes, message + at, back);
         }
         mpm_device_unmap(device, grid->copies[f]);
     }
@@ -267,6 +296,7 @@ void mpm_halo_exchange(mpm_simulation *simulation)
         const mpm_neighbour *one = &partition->neighbours[n];
         move(simulation, partition->in + one->first_in, one->in_count, halo->messages[n].in, true);
     }
+    halo->cleared |= halo->scattered;
     halo->scattered = 0;
 }
 

@@ -14,6 +14,7 @@ struct halo {
     mpm_partition partition;
     bool has_boxes;     /* of the partition */
     unsigned scattered; /* fields whose copies have changed since the last exchange, one bit each */
+    unsigned cleared;   /* fields whose copies of other processes are 0 where nobody can reach, likewise */
     mpm_message *messages; /* per neighbour */
     void *out, *in;     /* room for all of them */
     mpm_message *to_all; /* per process */
