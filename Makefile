@@ -81,7 +81,7 @@ slow: $(VENV)/installed-test
 # Neither the quick suite nor .ci/run has it: emulated threads are slow.
 device: $(VENV)/installed-test
 	$(BUILD)
-	$(PYTEST) $(SPREAD) --device emulated -m "$(QUICK) and not numbers" $(ON_DEVICE:%=tests/test_%.py) $(ARGS)
+	$(PYTEST) $(SPREAD) --device emulated -m "$(QUICK)" $(ON_DEVICE:%=tests/test_%.py) $(ARGS)
 
 all-tests: $(VENV)/installed-test
 	$(BUILD)
