@@ -454,6 +454,9 @@ def in_a_larger_domain(case: Case, rng: np.random.Generator) -> Difference:
     off = 3 * setup.size if setup.contact else 0.0
     for at in (x, np.concatenate([body.x for body in setup.bodies])):
         needs((at > setup.lower + off).all() and (at < setup.upper - off).all())
+    for body in setup.bodies:  # a wall pushes a rigid body that begins in it, and no impulse remains of that
+        radius = 0.5 * float(np.max(body.volume)) ** (1 / setup.dim) if body.law == "rigid" else 0.0
+        needs((body.x > setup.lower + radius).all() and (body.x < setup.upper - radius).all())
     more = setup.size * rng.integers(0, 6, (2, setup.dim))
     larger = replace(setup, lower=setup.lower - more[0], upper=setup.upper + more[1])
     return case.compare(again(larger))
