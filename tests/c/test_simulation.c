@@ -52,6 +52,19 @@ static mpm_settings with_images(mpm_settings s)
     return s;
 }
 
+/* With a fracture energy and a band of cracks. */
+static mpm_material cracking(mpm_material material)
+{
+    const mpm_law *law = mpm_material_law(&material);
+    for (int i = 0; i < law->parameters; i++) {
+        if (!strcmp(law->parameter[i].name, "fracture_energy"))
+            material.values[i] = 1;
+        if (!strcmp(law->parameter[i].name, "crack_band"))
+            material.values[i] = 0.1;
+    }
+    return material;
+}
+
 static mpm_material material_of(int law)
 {
     switch (law) {
@@ -84,6 +97,13 @@ static mpm_material material_of(int law)
     case MPM_JOHNSON_COOK:
         return (mpm_material){.law = law,
                               .values = {4e3, 8e3, 1.5, 1, 200, 300, 0.4, 0.02, 1, 0.9, 298, 900, 298, 10, 0.9}};
+    case MPM_VON_MISES_FRACTURE:
+        return cracking((mpm_material){.law = law, .values = {1e4, 0.3, 200, 300, 500, 0}});
+    case MPM_JOHNSON_COOK_FRACTURE:
+        return cracking((mpm_material){.law = law, .values = {4e3, 8e3, 1.5, 1, 200, 300, 0.4, 0.02, 1, 0.9, 298, 900,
+                                                              298, 10, 0.9, 0.01, 0.02, -1.5}});
+    case MPM_DRUCKER_PRAGER_FRACTURE:
+        return cracking((mpm_material){.law = law, .values = {1e4, 0.3, 35, 8, 30, 20, 0}});
     case MPM_FIBRE_REINFORCED:
         return (mpm_material){.law = law, .values = {1e4, 0.3, 1e3, 2, 1, 1, 0}};
     default:
