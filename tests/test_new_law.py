@@ -86,6 +86,9 @@ class Ageing(Material):
     density: float
 '''
 
+# Laws that kernels inline, and here only call; the fluid remains.
+CALLED = ("fixed_corotated, ", "neo_hookean, ", "snow, IN", "sand, IN")
+
 # What the new package must do; run in a process of its own.
 CHECKS = """
 import sys
@@ -208,11 +211,14 @@ def test_a_law_with_history_is_its_file_its_lines_and_its_class(tmp_path):
         shutil.copy(ROOT / name, tree)
     materials = tree / "csrc" / "materials"
     (materials / "ageing.h").write_text(LAW)
-    sand = "X(MPM_SAND, sand, INELASTIC, FAST, MAPPED, NO_PIOLA)"
+    sand = "X(MPM_SAND, sand, INELASTIC, GENERAL, MAPPED, NO_PIOLA)"
     edited(
         materials / "laws.h",
+        # The tests below look at numbers, not at speed. Sweeps inline one law for that, and compile in half the time.
+        *((f"{law}ELASTIC, FAST", f"{law}ELASTIC, GENERAL") for law in CALLED),
         (sand, f"{sand} X(MPM_AGEING, ageing, INELASTIC, GENERAL, NO_TANGENT, NO_PIOLA)"),
     )
+    edited(tree / "setup.py", ('"-O3", "-g1",', '"-O1",'))
     include = '#include "materials/sand.h"'
     edited(materials / "each_law.h", (include, f'{include}\n#include "materials/ageing.h"'))
     edited(
@@ -223,6 +229,7 @@ def test_a_law_with_history_is_its_file_its_lines_and_its_class(tmp_path):
     with (tree / "mpm" / "materials" / "elastic.py").open("a") as file:
         file.write(CLASS)
     environment = os.environ | {"MPM_ISAS": "scalar", "PYTHONPATH": str(tree), "PYTHONWARNINGS": "ignore"}
+    environment["CFLAGS"] = ""  # with less optimisation, GCC has false alarms of variables that are not set
     built = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(built, cwd=tree, env=environment, check=True)
     said = subprocess.run(
