@@ -153,7 +153,8 @@ def test_only_the_flow_after_failure_damages_copper(d: int) -> None:
 def test_copper_without_a_positive_strain_to_failure_breaks_as_it_flows() -> None:
     brittle = replace(COPPER, D1=-1.0, D2=0, D3=0)
     F = np.diag([1.04, 1 / 1.04, 1.0])[None]
-    assert brittle.return_map(F, dt=1e-3)[1]["damage"][0] == 1
+    _, state = brittle.return_map(F, dt=1e-3)
+    assert state["damage"][0] == 1 and state["failure"][0] == 1
 
 
 def test_broken_copper_does_not_heat() -> None:
@@ -186,22 +187,39 @@ def test_clay_that_parts_dissipates_its_fracture_energy(d: int) -> None:
     )  # measured 4.4e-3, 2.2e-2 in 2-D: the steps
 
 
-def test_cracked_clay_slides_by_friction_alone() -> None:
-    whole, cracked = (
-        mpm.point.triaxial(CLAY, confinement=4e3, strain=0.05, steps=200)
-        if w == 0
-        else mpm.point.triaxial(replace(CLAY, cohesion=1e-6, tension=0.0, fracture_energy=0.0, crack_band=None),
-                                confinement=4e3, strain=0.05, steps=200)
-        for w in (0, 1)
-    )  # fmt: skip
-    assert whole.q[-1] > cracked.q[-1] > 0
-    assert whole.history["damage"].max() == 0 and whole.history["plastic_strain"][-1] > 0.01
-    F = np.diag([0.98, 1.0, 1.0])[None]
-    elastic, state = CLAY.return_map(F, {"damage": [1.0]})
-    tau = CLAY._evaluate(elastic, CLAY._history(state, 1, 3)).tau[0]
+def flow(
+    clay: mpm.materials.DruckerPrager, F: np.ndarray, damage: float
+) -> tuple[np.ndarray, float, dict[str, np.ndarray]]:
+    """The stress (3, 3), the plastic work and the history after a step from rest."""
+    elastic, state = clay.return_map(F[None], {"damage": [damage]})
+    tau = clay._evaluate(elastic, clay._history(state, 1, 3)).tau[0]
+    return tau, float((np.diag(tau) * np.log(np.diag(F) / np.diag(elastic[0]))).sum()), state
+
+
+@each("damage", [0.0, 0.5, 1.0])
+def test_cracks_take_the_cohesion_of_clay_and_leave_its_friction(damage: float) -> None:
+    tau, work, state = flow(CLAY, np.diag([0.97, 1.01, 1.0]), damage)
     p = -np.trace(tau) / 3
     q = math.sqrt(1.5 * ((tau + p * np.eye(3)) ** 2).sum())
-    assert q == pytest.approx(6 * 0.5 / 2.5 * p, rel=1e-9)
+    cohesion = 6 * 2e3 * math.cos(math.pi / 6) / 2.5
+    assert q == pytest.approx(6 * 0.5 / 2.5 * p + (1 - damage) * cohesion, rel=1e-9)
+    assert work > 10 and state["damage"][0] == damage  # sliding opens no crack
+
+
+@each("damage", [0.0, 0.5])
+@each("dilation", [0.0, 10.0])
+def test_what_parts_clay_and_shears_it_damages_it(damage: float, dilation: float) -> None:
+    tough = replace(CLAY, fracture_energy=50.0, dilation_angle_deg=dilation)
+    tau, work, state = flow(tough, np.diag(np.exp([0.01, 0.0, -0.004])), damage)
+    mean = np.trace(tau) / 3
+    corner = 1.2 * (2e3 * math.sqrt(3) - 1e3)
+    assert mean == pytest.approx((1 - damage) * 1e3, rel=1e-9)
+    assert math.sqrt(1.5 * ((tau - mean * np.eye(3)) ** 2).sum()) == pytest.approx(
+        (1 - damage) * corner, rel=1e-9
+    )
+    assert work > 5
+    # measured 1.1e-14
+    assert state["damage"][0] - damage == pytest.approx(work / (50 / 0.05), rel=1e-8)
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:
