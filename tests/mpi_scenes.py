@@ -638,7 +638,7 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
 def main() -> None:
     from mpi4py import MPI
 
-    signal.alarm(120)  # processes that wait for each other for ever
+    signal.alarm(240)  # processes that wait for each other for ever
     global distributed
     comm, folder = MPI.COMM_WORLD, Path(sys.argv[1])
     for name in sys.argv[2:] or SCENES:

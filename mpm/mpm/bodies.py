@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from mpm.mpm.snapshot import Part
 from mpm.sampling import pointvolumes, sampling
 from mpm.sampling.filling import fitted
 from mpm.sampling.sharing import ALONE, Sharers, total
-from mpm.scene.colliders import refuse_restitution
-from mpm.scene.scene import Body, Scene
+from mpm.scene.colliders import Placed, counts_inside, refuse_restitution, warn_of_counted
+from mpm.scene.scene import Body, Scene, overlaps, warn_of_shared
 from mpm.shapes import Points
 from mpm.solver.populated import Gone
 from mpm.solver.totals import per_depth
@@ -169,6 +170,50 @@ def plan(
     numerics.refuse_history_out_of_range(body.material, chosen.dtype)
     numerics.refuse_out_of_range(density * ends, ends, v, F, chosen.dtype, chosen.dx)
     return Planned(body, found, sums.mass, sums.volume)
+
+
+def fill_pores(
+    core: Any, particles: Any, materials: Sequence[Material], gravity: FloatArray, first: int
+) -> bool:
+    """Give the particles from row `first` on the pressures of water at rest, where a material has a head; say whether
+    one has."""
+    heads = [k for k, one in enumerate(materials) if one.pore is not None and one.pore.head is not None]
+    if not heads:
+        return False
+    rows = np.arange(first, core.particles)
+    material = particles._copy("material")[rows]
+    for k in heads:
+        own, pore = rows[material == k], materials[k].pore
+        if len(own) and pore is not None:
+            x = np.asarray(particles._copy("x")[own], dtype=np.float64)
+            np.asarray(core.field("pore_pressure"))[own] = pore._initial(x, gravity)
+    return True
+
+
+def arguments_of(
+    planned: Planned,
+    scene: Scene,
+    chosen: numerics.Numerics,
+    earlier: Sequence[Body],
+    colliders: list[Placed],
+    sharers: Sharers,
+) -> Iterator[tuple[Any, ...]]:
+    """What the core gets of a body, piece by piece: x, v, C, F, volumes and masses; how many particles are left after
+    them, and how many others add before and behind them. Before the last piece it warns of all that lie in `earlier`
+    bodies and in colliders."""
+    body, left = planned.body, planned.count
+    shared, inside = [0] * len(earlier), [0] * len(colliders)
+    for piece, before, after in planned.pieces(scene, chosen):
+        left -= before + piece.count + after
+        C, volume = piece.stored(scene, chosen)
+        shared = np.add(shared, overlaps(body, piece.x, earlier)).tolist()
+        inside = np.add(inside, counts_inside(colliders, piece.x, chosen.dx)).tolist()
+        if not left:
+            told = sharers.told(partial(tuple, (shared, inside)))
+            shared, inside = (np.sum(counts, axis=0).tolist() for counts in zip(*told, strict=True))
+            warn_of_shared(body, shared, planned.count, earlier)
+            warn_of_counted(colliders, inside, planned.count, body.name)
+        yield piece.x, piece.v, C, piece.F, volume, piece.mass, left, before, after
 
 
 def sample_all(

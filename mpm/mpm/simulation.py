@@ -6,8 +6,8 @@ import copy
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
@@ -33,10 +33,8 @@ from mpm.scene import conduction, pores
 from mpm.scene import scene as _scene
 from mpm.scene.colliders import (
     Prepared,
-    counts_inside,
     place,
     prepare,
-    warn_of_counted,
     warn_of_particles_inside,
     warn_of_thin_or_missing,
 )
@@ -525,19 +523,8 @@ class Simulation(Quantities, Solver, kind="simulation"):
 
     def _fill_pores(self, first: int) -> None:
         """Give the particles from row `first` on the pressures of water at rest, where a material has a head."""
-        heads = [
-            k for k, one in enumerate(self._materials) if one.pore is not None and one.pore.head is not None
-        ]
-        if not heads:
-            return
-        rows = np.arange(first, self._core.particles)
-        material = self.particles._copy("material")[rows]
-        for k in heads:
-            own, pore = rows[material == k], self._materials[k].pore
-            if len(own) and pore is not None:
-                x = np.asarray(self.particles._copy("x")[own], dtype=np.float64)
-                np.asarray(self._core.field("pore_pressure"))[own] = pore._initial(x, self._scene.gravity)
-        self._core.totals()  # takes them in
+        if bodies.fill_pores(self._core, self.particles, self._materials, self._scene.gravity, first):
+            self._core.totals()  # takes them in
 
     def _near_rigid(self, form: Form) -> Iterator[tuple[str, Callable[[FloatArray], FloatArray]]]:
         """What a rigid body may not begin in."""
@@ -548,25 +535,18 @@ class Simulation(Quantities, Solver, kind="simulation"):
         self, planned: bodies.Planned, earlier: Sequence[_scene.Body], sharers: Sharers
     ) -> None:
         """The same, without all of its particles beside those of the core; warns of those in `earlier` bodies."""
-        body, left = planned.body, planned.count
+        body = planned.body
         bodies.refuse_material(body, self._numerics)
         devices.refuse_material(self._numerics, body.material)
         pores.refuse_head(body.material, body.name, self._scene)
         index = self._index(body.material, self._layer(body), None)
-        shared, inside = [0] * len(earlier), [0] * len(self._colliders)
-        for piece, *others in planned.pieces(self._scene, self._numerics):
-            left -= piece.count + sum(others)
-            C, volume = piece.stored(self._scene, self._numerics)
-            shared = np.add(shared, _scene.overlaps(body, piece.x, earlier)).tolist()
-            inside = np.add(inside, counts_inside(self._colliders, piece.x, self._numerics.dx)).tolist()
-            if not left:
-                told = sharers.told(partial(tuple, (shared, inside)))
-                shared, inside = (np.sum(counts, axis=0).tolist() for counts in zip(*told, strict=True))
-                _scene.warn_of_shared(body, shared, planned.count, earlier)
-                warn_of_counted(self._colliders, inside, planned.count, body.name)
+        for arguments in bodies.arguments_of(
+            planned, self._scene, self._numerics, earlier, self._colliders, sharers
+        ):
+            if not arguments[-3]:
                 self._parts.append(planned.part(self._core.next_id))
-            beside = others if self._distributed else ()
-            self._core.add_particles(piece.x, piece.v, C, piece.F, volume, piece.mass, index, left, *beside)
+            x, v, C, F, volume, mass, *left = arguments
+            self._core.add_particles(x, v, C, F, volume, mass, index, *left[: 3 if self._distributed else 1])
 
     def _index_materials(self) -> None:
         pairs = zip(self._materials, self._layers, strict=True)
@@ -671,11 +651,8 @@ class Simulation(Quantities, Solver, kind="simulation"):
         self._fill_from(copy.deepcopy(kept.rng), kept.materials, kept.parts, kept.forms, kept.layers)
         self._begin(kept.scene, kept.colliders)
         self._join(team, distributed=True)
-        if self._team is None:
+        with nullcontext() if self._team is None else self._team.noting(self._core):
             fill(self._core, kept)
-        else:
-            with self._team.noting(self._core):
-                fill(self._core, kept)
         self._attached = kept.attached
         return self
 
