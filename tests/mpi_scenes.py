@@ -638,10 +638,10 @@ SCENES: dict[str, Callable[[Any, Path], str]] = {
 def main() -> None:
     from mpi4py import MPI
 
-    signal.alarm(240)  # processes that wait for each other for ever
     global distributed
     comm, folder = MPI.COMM_WORLD, Path(sys.argv[1])
     for name in sys.argv[2:] or SCENES:
+        signal.alarm(120)  # processes that wait for each other for ever
         distributed = name.startswith(DISTRIBUTED)
         told = comm.gather(SCENES[name.removeprefix(DISTRIBUTED)](comm, folder))
         if told is not None:

@@ -545,18 +545,20 @@ mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid)
     return plan_own(plan);
 }
 
-mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *grid, mpm_grid *fresh)
+mpm_status mpm_binning_build(struct plan *plan, const mpm_particles *particles, mpm_grid *fresh)
 {
     const mpm_binning *request = plan->request;
-    mpm_status status = count_particles(plan);
-    if (!status)
-        status = mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
-                                request->symmetry, particles->dim, particles->real_size, request->fields,
-                                request->reach != NULL);
-    if (!status && plan->team)
-        mpm_migration_cut(plan, grid, fresh);
-    if (!status)
-        status = lay_groups(plan, fresh);
+    const mpm_status status = count_particles(plan);
+    return status ? status
+                  : mpm_grid_build(fresh, particles->device, plan->groups, plan->group_count, plan->count,
+                                   request->symmetry, particles->dim, particles->real_size, request->fields,
+                                   request->reach != NULL);
+}
+
+mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *fresh)
+{
+    const mpm_binning *request = plan->request;
+    const mpm_status status = lay_groups(plan, fresh);
     if (status)
         return status;
     const size_t slots = (size_t)plan->tiles * (size_t)particles->lanes;
@@ -607,7 +609,8 @@ mpm_status mpm_binning_run(const mpm_binning *binning, const mpm_arrivals *arriv
     struct plan plan = {.request = binning, .arrivals = *arrivals, .old = particles};
     mpm_grid fresh = {0};
     mpm_status status = mpm_binning_begin(&plan, grid);
-    if (!status && !(status = mpm_binning_lay(&plan, particles, grid, &fresh)))
+    if (!status && !(status = mpm_binning_build(&plan, particles, &fresh)) &&
+        !(status = mpm_binning_lay(&plan, particles, &fresh)))
         status = mpm_binning_finish(&plan, particles, grid, &fresh);
     mpm_binning_end(&plan, &fresh);
     return status;

@@ -296,7 +296,7 @@ static void count_migrants(const struct plan *plan, const mpm_grid *fresh, const
 /* Every cut stays where it is, up to the next end of a task before or behind it, whichever shares the costs better, and
  * further by as many particles as have crossed it. So at most twice those and a task move. After particles have been
  * added, the cuts are those of equal costs. */
-void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh)
+static void cut_tasks(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh)
 {
     mpm_team *team = plan->team;
     struct choice choice = {.plan = plan, .fresh = fresh};
@@ -658,7 +658,11 @@ mpm_status mpm_migration_run(mpm_team *team, const mpm_binning *binning, const m
         status = find_rates(&plan, grid, spent);
     if (!(status = tell(&plan, status))) {
         if (!(status = merge(&plan)))
-            status = mpm_binning_lay(&plan, particles, grid, &fresh);
+            status = mpm_binning_build(&plan, particles, &fresh);
+        if (!status) {
+            cut_tasks(&plan, grid, &fresh);
+            status = mpm_binning_lay(&plan, particles, &fresh);
+        }
         if (!(status = migrate(&plan, status, particles, &fresh)))
             status = mpm_binning_finish(&plan, particles, grid, &fresh);
     }

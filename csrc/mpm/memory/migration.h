@@ -10,7 +10,7 @@
 
 /** mpm_binning_run of the processes of `team`, each of which has the particles of its tasks of `grid` alone, and then
  *  those of its tasks of the new one: the slots of others hold anything. All have the new particles, unless memory is
- *  distributed. `spent`: per own task [ns]; the new cut follows it; NULL: unknown. The team agrees on errors; those of messages are told by the next agreement, so `prepare` has to ask
- *  for one. */
+ *  distributed. `spent`: per own task [ns]; the new cut follows it; NULL: unknown. The team agrees on errors; those of
+ *  messages are told by the next agreement, so `prepare` has to ask for one. */
 mpm_status mpm_migration_run(mpm_team *team, const mpm_binning *binning, const mpm_arrivals *arrivals,
                              const int64_t *spent, mpm_particles *particles, mpm_grid *grid);

@@ -136,13 +136,11 @@ bool mpm_binning_moves(const struct plan *plan, int column);
 void mpm_binning_set_nodes(mpm_group *group, int dim, int degree, uint64_t cells);
 
 /* The stages of a binning. The first one finds what is here and plans for it; the second one gives the new groups their
- * tiles and their grid; the third one prepares, moves everything, and cannot fail after that. */
+ * grid, and the third one their tiles; the last one prepares, moves everything, and cannot fail after that. */
 mpm_status mpm_binning_begin(struct plan *plan, const mpm_grid *grid);
-mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *grid, mpm_grid *fresh);
+mpm_status mpm_binning_build(struct plan *plan, const mpm_particles *particles, mpm_grid *fresh);
+mpm_status mpm_binning_lay(struct plan *plan, mpm_particles *particles, const mpm_grid *fresh);
 mpm_status mpm_binning_finish(struct plan *plan, mpm_particles *particles, mpm_grid *grid, mpm_grid *fresh);
-
-/* Of several processes: gives the team the cut of the new tasks. */
-void mpm_migration_cut(struct plan *plan, const mpm_grid *grid, const mpm_grid *fresh);
 
 /* Frees the plan, and what is left of the new grid. */
 void mpm_binning_end(struct plan *plan, mpm_grid *fresh);
