@@ -340,9 +340,7 @@ def loaded(device: str, dim: int, dtype: str, transfer: str, steps: tuple[int, .
     block = mpm.shapes.Box([-0.2] * dim, [0.2] + [0.1] * (dim - 1))
     scene.add(block, MATERIALS["neo_hookean"], velocity=[0.5] + [0.0] * (dim - 1), name="block")
     scene.add_force("block", lambda t: [20 * t] + [0.01] * (dim - 1), name="push")
-    scene.add_traction(
-        "block", lambda x: x[:, 0] > 0.199, traction=[0.0] * (dim - 1) + [0.5], name="lift"
-    )
+    scene.add_traction("block", lambda x: x[:, 0] > 0.199, traction=[0.0] * (dim - 1) + [0.5], name="lift")
     sim = mpm.Simulation(scene, dx=H, dtype=dtype, device=device, dt=DT, transfer=transfer)
     for n in steps:
         sim.step(n)
@@ -351,7 +349,10 @@ def loaded(device: str, dim: int, dtype: str, transfer: str, steps: tuple[int, .
 
 @pytest.mark.parametrize(
     ("dim", "dtype", "transfer"),
-    [(2, "float32", "apic"), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, "float64", "flip"),))],
+    [
+        (2, "float32", "apic"),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, "float64", "flip"),)),
+    ],
 )
 def test_loads_push_and_turn(dim: int, dtype: str, transfer: str):
     one, other = (

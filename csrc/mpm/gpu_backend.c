@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/real.h"
 #include "mpm/cpu_backend.h"
 #include "mpm/gpu/gpu_boundary.h"
+#include "mpm/gpu_loads.h"
 #include "mpm/state.h"
 
 enum {
@@ -36,10 +36,7 @@ struct gpu {
     } ahead;
     mpm_gpu_laws laws;
     uint64_t changes; /* of what the device's columns show */
-    /* Loads: the couples of rows; the velocity and its gradient of particles. */
-    double *couple;
-    void *motion;
-    ptrdiff_t loaded; /* rows that there is room for */
+    mpm_gpu_loads loads;
 };
 
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
@@ -416,88 +413,6 @@ static mpm_status give_parameters(struct gpu *gpu)
     return mpm_gpu_laws_give(&gpu->laws, &gpu->engine, materials, &gpu->simulation->particles);
 }
 
-/* ---- loads ------------------------------------------------------------------------------------------------------- */
-
-static size_t force_bytes(const struct gpu *gpu)
-{
-    return (size_t)gpu->simulation->particles.count * (size_t)gpu->engine.dim * sizeof(double);
-}
-
-static size_t couple_bytes(const struct gpu *gpu)
-{
-    return force_bytes(gpu) * (size_t)gpu->engine.dim;
-}
-
-static void clear_loads(struct gpu *gpu)
-{
-    mpm_memory_free(&gpu->backend.device.allocator, gpu->couple);
-    mpm_memory_free(&gpu->backend.device.allocator, gpu->motion);
-    gpu->couple = gpu->motion = NULL;
-    gpu->loaded = 0;
-}
-
-/* Room for what a forced step is given, on either side. */
-static mpm_status hold_forces(struct gpu *gpu)
-{
-    mpm_gpu_engine *engine = &gpu->engine;
-    const mpm_allocator *allocator = &gpu->backend.device.allocator;
-    const mpm_forcing *forcing = &gpu->simulation->run.forcing;
-    const ptrdiff_t rows = gpu->simulation->particles.count;
-    const size_t d = (size_t)engine->dim;
-    mpm_status status = MPM_OK;
-    if (forcing->body_force)
-        status = mpm_engine_hold(engine, &engine->acceleration, force_bytes(gpu));
-    if (!status && forcing->couple)
-        status = mpm_engine_hold(engine, &engine->couple, couple_bytes(gpu));
-    if (status || !forcing->first || rows <= gpu->loaded)
-        return status;
-    clear_loads(gpu);
-    gpu->couple = mpm_memory_new(allocator, (size_t)rows * d * d, sizeof *gpu->couple);
-    gpu->motion = mpm_memory_new(allocator, (size_t)rows * (d + d * d), engine->real_size);
-    gpu->loaded = rows;
-    if (!gpu->couple || !gpu->motion)
-        clear_loads(gpu);
-    return gpu->loaded ? MPM_OK : MPM_OUT_OF_MEMORY;
-}
-
-/* Copies the couples of loads, summed by row. */
-static void give_couples(struct gpu *gpu, const mpm_forcing *forcing)
-{
-    const int size = gpu->engine.dim * gpu->engine.dim;
-    memset(gpu->couple, 0, couple_bytes(gpu));
-    for (ptrdiff_t row = 0; row < gpu->simulation->particles.count; row++)
-        for (ptrdiff_t e = forcing->first[row]; e < forcing->first[row + 1]; e++)
-            for (int k = 0; k < size; k++)
-                gpu->couple[row * size + k] += forcing->couple[e * size + k];
-    mpm_engine_put(&gpu->engine, &gpu->engine.couple, gpu->couple, couple_bytes(gpu));
-}
-
-/* The power of the entries of the particle at `slot`, F v + K : grad v [W]. */
-static void find_power(const struct gpu *gpu, const mpm_forcing *forcing, ptrdiff_t slot, double *power)
-{
-    const int d = gpu->engine.dim, row = gpu->simulation->particles.row[slot];
-    const size_t own = (size_t)(slot * (d + d * d)), size = gpu->engine.real_size;
-    for (ptrdiff_t e = forcing->first[row]; e < forcing->first[row + 1]; e++) {
-        power[e] = 0;
-        for (int b = 0; b < d; b++)
-            power[e] += forcing->force[e * d + b] * mpm_real_at(gpu->motion, own + (size_t)b, size);
-        for (int k = 0; forcing->couple && k < d * d; k++)
-            power[e] += forcing->couple[e * d * d + k] * mpm_real_at(gpu->motion, own + (size_t)(d + k), size);
-    }
-}
-
-/* The power of all entries, from the velocities that a launch has left beside the state. */
-static void find_powers(struct gpu *gpu, const mpm_forcing *forcing, double *power)
-{
-    mpm_gpu_engine *engine = &gpu->engine;
-    const int d = engine->dim, width = d + d * d;
-    mpm_engine_read(engine, &engine->next.v, 0, d, width, gpu->motion);
-    mpm_engine_read(engine, &engine->next.C, 0, d * d, width, (char *)gpu->motion + (size_t)d * engine->real_size);
-    look_at(gpu, ROWS);
-    for (ptrdiff_t p = 0; p < engine->count && !engine->failure; p++)
-        find_power(gpu, forcing, p, power);
-}
-
 /* ---- ready ------------------------------------------------------------------------------------------------------- */
 
 /* Everything that launches need, with all that may fail. */
@@ -514,7 +429,7 @@ static mpm_status prepare(struct gpu *gpu)
     give(gpu);
     if ((status = mpm_gpu_boundary_take(engine, &gpu->simulation->boundary)))
         return status;
-    status = hold_forces(gpu);
+    status = mpm_gpu_loads_hold(&gpu->loads, engine, &gpu->simulation->run.forcing);
     return status ? status : give_parameters(gpu);
 }
 
@@ -538,14 +453,12 @@ static bool knows(const struct gpu *gpu, const mpm_colliders *colliders)
     return !colliders->count || (gpu->engine.kernels->image.collides && colliders->count == gpu->engine.boundary.count);
 }
 
-/* Copies the body force and the loads of a step, whose rows are those of the particles. */
+/* Gives the device the body force and the loads of a step. */
 static void give_forces(struct gpu *gpu, const mpm_forcing *forcing)
 {
     if (!gpu->engine.kernels->image.pushes || forcing->holds || forcing->heat)
         refuse(gpu);
-    if (forcing->couple)
-        give_couples(gpu, forcing);
-    mpm_engine_put(&gpu->engine, &gpu->engine.acceleration, forcing->body_force, force_bytes(gpu));
+    mpm_gpu_loads_give(&gpu->loads, &gpu->engine, forcing);
 }
 
 /* The columns that an operation has written. */
@@ -633,7 +546,9 @@ static void sweep(mpm_backend *backend, const mpm_sweep *of, mpm_operation opera
         return;
     engine->variant->sweep(engine, &launch);
     if (operation == MPM_LOAD_POWER) {
-        find_powers(gpu, arguments->load_power.forcing, arguments->load_power.power);
+        look_at(gpu, ROWS);
+        mpm_gpu_loads_find_power(&gpu->loads, engine, arguments->load_power.forcing, of->particles->row,
+                                 arguments->load_power.power);
         return;
     }
     if (operation == MPM_G2P || operation == MPM_G2P2G)
@@ -878,7 +793,7 @@ static void free_gpu(mpm_backend *backend)
 {
     struct gpu *gpu = (struct gpu *)backend;
     const mpm_allocator allocator = backend->device.allocator;
-    clear_loads(gpu);
+    mpm_gpu_loads_clear(&gpu->loads, &allocator);
     mpm_gpu_boundary_clear(&gpu->engine);
     mpm_engine_clear(&gpu->engine);
     mpm_gpu_laws_free(&gpu->laws, &allocator);

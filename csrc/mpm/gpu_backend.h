@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The back end of a GPU, or of its emulation (mpm/gpu/driver.h): explicit steps of the standard scheme, or of PIC, FLIP
- * or AFLIP in its place, under forces and tractions, between walls and colliders that do not absorb. Whoever makes the simulation refuses the rest.
+ * or AFLIP in its place, under forces and tractions, between walls and colliders that do not absorb. Whoever makes the
+ * simulation refuses the rest.
  *
  * The host has a copy of every column, in the layout of kernels with one lane. What is rare works on it: particles that
  * come and go, files, searches for rows. Columns are copied when they are mapped, and back after they were written.

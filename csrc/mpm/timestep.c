@@ -18,6 +18,7 @@
  */
 #include "mpm/timestep.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "mpm/describe.h"
@@ -87,7 +88,7 @@ static double automatic_dt(const mpm_simulation *simulation)
     return isfinite(dt) ? dt : 1e-3; /* nothing limits the step */
 }
 
-static int32_t find_limit(const mpm_simulation *simulation, mpm_maximum maximum, double least)
+static int32_t find_at_least(const mpm_simulation *simulation, mpm_maximum maximum, double least)
 {
     const mpm_particles *particles = &simulation->particles;
     const mpm_particles mapped = mpm_particles_map(particles, 0, particles->columns, MPM_READ);
@@ -99,6 +100,14 @@ static int32_t find_limit(const mpm_simulation *simulation, mpm_maximum maximum,
         return row;
     const double first = -mpm_team_most(simulation->team, row < 0 ? -INFINITY : -(double)row); /* of all processes */
     return first < INFINITY ? (int32_t)first : -1;
+}
+
+/* A device may round what it measures otherwise than the host, which searches: then none seems to reach the maximum. */
+static int32_t find_limit(const mpm_simulation *simulation, mpm_maximum maximum, double most)
+{
+    const double rounding = simulation->settings.real_size == sizeof(float) ? FLT_EPSILON : DBL_EPSILON;
+    const int32_t row = find_at_least(simulation, maximum, most);
+    return row >= 0 ? row : find_at_least(simulation, maximum, most * (1 - 64 * rounding));
 }
 
 /* The first particle that sets the bound; -1: none does. */

@@ -104,8 +104,10 @@ def use(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Mater
         provide(core, scene, chosen, material)
 
 
-def meet(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Material]) -> None:
-    """Let a core on a device have kernels that know colliders, where the scene that it gets is the first with some."""
+def admit(core: _core.Simulation, scene: Scene, chosen: Any, materials: list[Material]) -> None:
+    """Raise NotImplementedError for what no device has yet of the scene that a core gets. Where that is the first with
+    colliders, let the core have kernels that know them."""
+    refuse_scene(scene, chosen)
     if chosen.device != HOST and scene.colliders:
         for material in _filling(scene, materials):
             provide(core, scene, chosen, material)

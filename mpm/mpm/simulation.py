@@ -690,14 +690,13 @@ class Simulation(Quantities, Solver, kind="simulation"):
 
     def _admit(self, scene: _scene.Scene) -> None:
         super()._admit(scene)
-        devices.refuse_scene(scene, self._numerics)
+        devices.admit(self._core, scene, self._numerics, self._materials)
         self._numerics.refuse_dashpots(scene)
         if scene._touches:
             refuse_bars(collider.name for collider in scene.colliders)
         conduction.refuse_boundaries(scene)
         warn_of_smooth({}, scene.colliders[-1:])
         bodies.refuse_useless_restitution(scene, self._materials)
-        devices.meet(self._core, scene, self._numerics, self._materials)
 
     def _admit_load(self, load: Load) -> None:
         body = next(body for body in self._scene.bodies if body.name == load.body)

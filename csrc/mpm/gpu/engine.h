@@ -58,8 +58,8 @@ typedef struct mpm_gpu_boundary {
 /** Whose report: that of sweeps, over particles, or of passes, over nodes. */
 typedef mpm_gpu_finder mpm_gpu_reporter;
 
-/** What launches report, in one piece, so that one copy brings all of it: a report of the last sweep and one of the last
- *  pass, then their books, [finder][collider]. */
+/** What launches report, in one piece, so that one copy brings all of it: a report of the last sweep and one of the
+ *  last pass, then their books, [finder][collider]. */
 typedef struct mpm_gpu_said {
     mpm_gpu_array there;
     void *here;    /* the host's copy */

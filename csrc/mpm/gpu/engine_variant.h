@@ -583,6 +583,6 @@ static mpm_status show(mpm_gpu_engine *engine, int x)
 
 #define VARIANT \
     { \
-        GPU_CELLS * sizeof(struct gpu_vec4), sizeof(struct gpu_report), prepare, sweep, pass, volumes, fill, measured, pushed, passed, find, \
-            move, lay, show \
+        GPU_CELLS * sizeof(struct gpu_vec4), sizeof(struct gpu_report), prepare, sweep, pass, volumes, fill, \
+            measured, pushed, passed, find, move, lay, show \
     }

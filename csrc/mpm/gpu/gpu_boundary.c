@@ -54,7 +54,8 @@ mpm_status mpm_gpu_boundary_take(mpm_gpu_engine *engine, const mpm_boundary *bou
         own->revision = boundary->revision;
     }
     const mpm_status status = mpm_engine_hold_said(engine, own->count);
-    return status ? status : mpm_gpu_boundary_hold_books(engine, tables->rooms > tables->places ? tables->rooms : tables->places);
+    const int most = tables->rooms > tables->places ? tables->rooms : tables->places;
+    return status ? status : mpm_gpu_boundary_hold_books(engine, most);
 }
 
 bool mpm_gpu_boundary_pose(mpm_gpu_engine *engine, const mpm_collider *colliders)

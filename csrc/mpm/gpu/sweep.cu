@@ -726,8 +726,8 @@ INLINE void give_couple(const struct gpu_sweep *sweep, int p, struct gift *gift)
         }
 }
 
-/* Adds dt m b, and the couples K of loads as P2G does a stress, 4 dt/h K, to what P2G has given to the tiles, where FLIP
- * has dt f. Reports the sum of m b. */
+/* Adds dt m b, and the couples K of loads as P2G does a stress, 4 dt/h K, to what P2G has given to the tiles, where
+ * FLIP has dt f. Reports the sum of m b. */
 INLINE void push_block(const struct gpu_sweep *sweep)
 {
     SHARED_MEMORY(memory);
