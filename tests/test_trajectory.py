@@ -384,7 +384,9 @@ def test_recording_costs_little(tmp_path):
         turn += 1
         without, with_ = spent.min(axis=1).sum(axis=1)
         cost = with_ / without - 1
-    assert cost < 0.10  # measured: 0.03 to 0.07, and 0.11 after four turns beside work that fills the other core
+    assert (
+        cost < 0.10
+    )  # measured: 0.03 to 0.07, and 0.11 after four turns beside work that fills the other core
 
 
 def test_a_run_under_a_body_force_is_recorded(tmp_path):
