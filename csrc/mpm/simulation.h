@@ -174,8 +174,8 @@ typedef struct mpm_pore {
 } mpm_pore;
 
 /** Lets a material hold pore water; once it has particles, only the mobility may change. Errors: as of
- *  mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `pore` is false, the material does not keep F, or another one
- *  has another density of the water or another surface. */
+ *  mpm_simulation_thermal; MPM_BAD_ARGUMENT if the setting `pore` is false, the material does not keep F, or another
+ *  one has another density of the water or another surface. */
 mpm_status mpm_simulation_pore(mpm_simulation *simulation, int material, const mpm_pore *pore);
 
 /** Lets a material hold a solute, with D >= 0; the swelling is >= 0, or a table of stretches > 0, and what follows the
