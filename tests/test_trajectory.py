@@ -365,7 +365,7 @@ def test_recording_costs_little(tmp_path):
 
     Two runs go ahead in turns by a frame each. What counts is the least time that each frame took in any turn: other
     work on the machine makes whole runs slower by more than what is looked for. Where it does so in four turns, more
-    of them come nearer to the least times, of a dear recording, too: they cannot hide what it costs."""
+    turns come nearer to the least times of both runs, so that they cannot hide what a recording costs."""
     scene = mpm.Scene((0, 0, 0), (1, 1, 1), gravity=(0, 0, -9.81))
     scene.add(shapes.Box((0.25,) * 3, (0.75,) * 3), materials.FixedCorotated(E=1e5, nu=0.3, density=1000))
     frames, cost, turn = 13, np.inf, 0
@@ -384,7 +384,8 @@ def test_recording_costs_little(tmp_path):
         turn += 1
         without, with_ = spent.min(axis=1).sum(axis=1)
         cost = with_ / without - 1
-    assert cost < 0.10  # measured: 0.03 to 0.07, and 0.11 after four turns beside work that fills the other core
+    # measured 0.03 to 0.07, and 0.11 after four turns beside work that fills the other core
+    assert cost < 0.10
 
 
 def test_a_run_under_a_body_force_is_recorded(tmp_path):
