@@ -124,7 +124,8 @@ def test_the_material_gets_its_share_and_the_motion_knows_nothing_of_it():
         sim.run(0.06)
         assert (sim.particles.x == whole.particles.x).all()
     assert rubbed(quarter)[1] == pytest.approx(0.25 * rubbed(whole)[1], rel=1e-12)
-    assert rubbed(none) == (0, 0)
+    gained, given = rubbed(none)
+    assert given == 0 and abs(gained) <= np.spacing(none.history["heat"][0])  # measured: that
 
 
 def test_corners_share_by_the_friction_of_their_walls():

@@ -122,7 +122,7 @@ METHODS = {
     "load": (lambda c, **k: mpm.load(**{"path": saved(c), **k}), {"threads": 2},
              {"path": NO_PATH, "threads": [*(v for v in COUNT if v is not None), 10**9],
               "body_force": [3, "f", (0, -1), len], "comm": [1, True, "world", object, []], "device": DEVICE,
-             "loads": [1, "push", [print], {"push": 1}, {"push": None}],
+             "distributed": [True, 1, "yes", None], "loads": [1, "push", [print], {"push": 1}, {"push": None}],
              "laws": [1, "mine", [M.Sand()], {"mine": M.Sand()}, {"mine": None}]}),
     "diff": (lambda c, **k: mpm.diff(**{"a": c.sim, "b": c.sim, **k}), {}, {"a": SIM, "b": SIM}),
     "Simulation.movie": (lambda c, **k: c.sim.movie(**{"path": c.folder / "frames", **k}),
