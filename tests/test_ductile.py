@@ -225,6 +225,8 @@ def test_what_parts_clay_and_shears_it_damages_it(damage: float, dilation: float
 def test_options_that_do_not_go_together_are_refused() -> None:
     for words, make in (
         (r"crack_band = 0\.1: without a fracture_energy", lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1)),
+        (r"crack_band = 0\.1: without a fracture_energy",
+         lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1, yield_stress=lambda x: 1e3 + x[:, 0])),
         (r"crack_band = 1\.0: must be < 0\.8 \[m\]", lambda: replace(STEEL, crack_band=1.0)),
         (r"D3, D4, D5 = -1\.5, 0\.02, 0\.6: needs a strain to failure", lambda: replace(COPPER, D1=0, D2=0)),
         (r"fracture_energy = -1\.0: must be >= 0", lambda: replace(STEEL, fracture_energy=-1.0)),
