@@ -225,6 +225,8 @@ def test_what_parts_clay_and_shears_it_damages_it(damage: float, dilation: float
 def test_options_that_do_not_go_together_are_refused() -> None:
     for words, make in (
         (r"crack_band = 0\.1: without a fracture_energy", lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1)),
+        (r"crack_band = 0\.1: without a fracture_energy",
+         lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1, yield_stress=lambda x: 1e3 + x[:, 0])),
         (r"crack_band = 1\.0: must be < 0\.8 \[m\]", lambda: replace(STEEL, crack_band=1.0)),
         (r"D3, D4, D5 = -1\.5, 0\.02, 0\.6: needs a strain to failure", lambda: replace(COPPER, D1=0, D2=0)),
         (r"fracture_energy = -1\.0: must be >= 0", lambda: replace(STEEL, fracture_energy=-1.0)),
@@ -240,3 +242,16 @@ def test_options_that_do_not_go_together_are_refused() -> None:
     mpm.Simulation(scene, dx=1 / 102)
     with pytest.raises(ValueError, match="it softens"):
         mpm.Simulation(scene, dx=1 / 102, integrator="implicit-euler")
+
+
+def test_a_run_keeps_the_law_that_cracks() -> None:
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Box((0.1, 0.1), (0.3, 0.3)), replace(STEEL, crack_band=None), name="steel")
+    scene.add(mpm.shapes.Box((0.5, 0.1), (0.7, 0.3)), replace(CLAY, crack_band=None), name="clay")
+    sim = mpm.Simulation(scene, dx=1 / 20)
+    before = dict(sim.parameters)
+    with pytest.raises(ValueError, match=r"body\.fracture_energy = 0: without it the law has no damage"):
+        sim.set("body.fracture_energy", 0)
+    assert dict(sim.parameters) == before and not sim.changes
+    sim.set("steel.fracture_energy", 0)  # with a fracture strain: breaks at once
+    assert sim.parameters["steel.fracture_energy"] == 0

@@ -38,11 +38,15 @@ class _Banded(_Flowing):
 
     def _check_band(self) -> None:
         """Of checked parameters: the band is not too wide for the fracture energy, and there is one."""
-        if self.crack_band is None or self._varies:  # otherwise the core checks the values of particles
+        if self.crack_band is None:
             return
         if not given(self.fracture_energy):
-            raise ValueError(f"crack_band = {self.crack_band!r}: without a fracture_energy it has no effect")
-        if self._snaps_back(self.crack_band):
+            raise ValueError(
+                f"crack_band = {_check.shown(self.crack_band)}: without a fracture_energy it has no effect"
+            )
+        if not self._varies and self._snaps_back(
+            self.crack_band
+        ):  # otherwise the core checks values of particles
             _check.number("crack_band", self.crack_band, high=self._widest, high_open=True, unit="m")
 
     def _snaps_back(self, band: float) -> str:

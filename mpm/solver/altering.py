@@ -320,7 +320,12 @@ def _parameter(sim: Any, name: str, what: str, indices: list[int]) -> Parameter:
     def change(value: Any) -> None:
         number = _check.number(name, value)
         made = {index: _replaced(sim._material(index), what, number) for index in indices}
-        for material in made.values():
+        for index, material in made.items():
+            if material.law != sim._material(index).law:
+                raise ValueError(
+                    f"{name} = {number:g}: without it the law has no damage, which its particles have; make a new "
+                    "simulation, or choose a large value, with which nothing breaks"
+                )
             sim._admit_material(material)
         for index, material in made.items():
             _put_material(sim, index, material)
