@@ -217,6 +217,20 @@ def test_written_views_added_and_deleted_particles_between_runs():
         assert [*found(sim)] == [*found(alone)]
 
 
+def test_particles_that_leave_many_tasks():
+    """16 tasks become 2 at the end of a run whose cut is not that of equal numbers."""
+
+    def make() -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Box((0.1, 0.1), (0.6, 0.9)), scenes.MATERIALS["fluid"], velocity=(4, 0))
+        sim = mpm.Simulation(scene, dx=1 / 256, dtype="float32", on_leave="delete", threads=1)
+        sim.particles.x[4000:] = (1.5, 0.5)
+        return sim
+
+    sim = check(make, 12, (2, 3, 5, 7))
+    assert len(sim.particles) == 4000 and sim.health["binnings"] > 2
+
+
 @each("solver", [mpm.sph.Simulation, mpm.fem.Simulation])
 def test_methods_that_run_in_one_process_say_so(solver):
     with pytest.raises(NotImplementedError, match=r"comm: .* mpm\.Simulation takes comm"):

@@ -85,7 +85,12 @@ mpm_status mpm_rebin_run(mpm_simulation *simulation, const mpm_placement *placem
     if (simulation->distributed)
         return run(simulation, simulation->team, placements, count, kind);
     mpm_replicas_share(simulation);
-    return run(simulation, NULL, placements, count, kind);
+    const bool equal = simulation->own_team.equal;
+    simulation->own_team.equal = true; /* the cut is one of the tasks that go */
+    const mpm_status status = run(simulation, NULL, placements, count, kind);
+    if (status)
+        simulation->own_team.equal = equal;
+    return status;
 }
 
 static mpm_status bin(mpm_simulation *simulation, mpm_bin_kind kind)
