@@ -541,6 +541,19 @@ def unlike(comm: Any, folder: Path) -> str:
         told = comm.allgather(raised(comm, lambda call=call: call() or sim.step(1)))
         assert all("must make the same calls with the same arguments" in one for one in told), told
     assert sim.steps == 0 and sim.health["deleted"] == 0 and "heard" not in sim.particles.fields
+    paths = [folder / f"unlike{k}.mpm" for k in range(2)]
+    for path in paths:
+        sim.particles.v[0] += 1
+        sim.save(path)
+    for call, what in (
+        (lambda: mpm.load(paths[last], comm=comm, distributed=True), "the file"),
+        (lambda: mpm.load(paths[0], comm=comm, distributed=last), "distributed"),
+        (lambda: walled("separate", cells=24, comm=comm, distributed=last), "distributed"),
+    ):
+        told = comm.allgather(raised(comm, call))
+        assert all(
+            f"comm: {what} of the MPI processes of rank {comm.size - 1} differs" in one for one in told
+        ), told
 
     def look(sim: mpm.Simulation, catch: type[BaseException] | tuple[()]) -> None:
         if last:

@@ -111,13 +111,15 @@ def load(
 
     with contextlib.ExitStack() as stack:
 
-        def read() -> tuple[type[Keepable], Any]:
-            kept = container.read(
-                *stack.enter_context(files.opened(name)), SHARED_PIECE if distributed else None
-            )
-            return _kept(*kept, body_force, *taken, device)
+        def read() -> tuple[bytes, tuple[type[Keepable], Any]]:
+            size, part = stack.enter_context(files.opened(name))
+            kept = container.read(size, part, SHARED_PIECE if distributed else None)
+            digest = bytes(part(size - container.DIGEST, container.DIGEST))
+            return digest, _kept(*kept, body_force, *taken, device)
 
-        solver, kept = together("reading a file", read)
+        digest, (solver, kept) = together("reading a file", read)
+        if team is not None:
+            team.require_same("the file", digest)
         if team is not None and distributed:
             return together(
                 "load", lambda: understood("the state", lambda: solver._shared(kept, threads, team))

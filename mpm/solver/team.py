@@ -190,6 +190,14 @@ class Team:
                 "must make the same one, and add, delete, write and set the same between runs"
             )
 
+    def require_same(self, what: str, value: object) -> None:
+        """Raise a RuntimeError unless all processes have this value of an argument."""
+        if others := _unlike(self.told(lambda: value, what)):
+            raise RuntimeError(
+                f"comm: {what} of the MPI processes of rank {others} differs from that of rank 0. All of them must "
+                "make the same calls with the same arguments"
+            )
+
     def compare_calls(self, told: list[object]) -> None:
         """Raise a RuntimeError unless what all processes have told of a call is the same."""
         if others := _unlike(told):
@@ -335,7 +343,11 @@ def team_of(comm: Any, distributed: object) -> Team | None:
     """The team of the arguments of a simulation."""
     if _check.flag("distributed", distributed) and comm is None:
         raise ValueError("distributed = True: needs comm=, the MPI processes that have the particles")
-    return None if comm is None else Team(comm)
+    if comm is None:
+        return None
+    team = Team(comm)
+    team.require_same("distributed", distributed)  # the others would wait for those that share particles
+    return team
 
 
 def room_of(team: Team | None, distributed: bool) -> memory.Room:
