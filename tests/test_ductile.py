@@ -255,3 +255,19 @@ def test_a_run_keeps_the_law_that_cracks() -> None:
     assert dict(sim.parameters) == before and not sim.changes
     sim.set("steel.fracture_energy", 0)  # with a fracture strain: breaks at once
     assert sim.parameters["steel.fracture_energy"] == 0
+
+
+def test_the_band_and_the_law_without_damage_are_cited() -> None:
+    metal = replace(COPPER, fracture_energy=0.5)
+    for material, words in (
+        (STEEL, ("Simo", "Bazant")),
+        (metal, ("1983", "1985", "Bazant")),
+        (CLAY, ("Drucker", "Bazant")),
+    ):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), replace(material, crack_band=None))
+        said = mpm.Simulation(scene, dx=1 / 102).cite()
+        assert all(word in said for word in words), said
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), replace(STEEL, fracture_energy=0.0, crack_band=None))
+    assert "Bazant" not in mpm.Simulation(scene, dx=1 / 102).cite()
