@@ -229,6 +229,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
          lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1, yield_stress=lambda x: 1e3 + x[:, 0])),
         (r"crack_band = 1\.0: must be < 0\.8 \[m\]", lambda: replace(STEEL, crack_band=1.0)),
         (r"D3, D4, D5 = -1\.5, 0\.02, 0\.6: needs a strain to failure", lambda: replace(COPPER, D1=0, D2=0)),
+        (r"fracture_energy = 1e-200: is too small: crack_band", lambda: replace(STEEL, fracture_energy=1e-200)),
         (r"fracture_energy = -1\.0: must be >= 0", lambda: replace(STEEL, fracture_energy=-1.0)),
         (r"fracture_energy needs a tension", lambda: replace(CLAY, tension=0.0)),
         (r"crack_band = 1\.0: must be < 0\.333", lambda: replace(CLAY, crack_band=1.0)),
