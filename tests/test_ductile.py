@@ -229,6 +229,7 @@ def test_options_that_do_not_go_together_are_refused() -> None:
          lambda: replace(STEEL, fracture_energy=0.0, crack_band=0.1, yield_stress=lambda x: 1e3 + x[:, 0])),
         (r"crack_band = 1\.0: must be < 0\.8 \[m\]", lambda: replace(STEEL, crack_band=1.0)),
         (r"D3, D4, D5 = -1\.5, 0\.02, 0\.6: needs a strain to failure", lambda: replace(COPPER, D1=0, D2=0)),
+        (r"fracture_energy = 1e-200: is too small: crack_band", lambda: replace(STEEL, fracture_energy=1e-200)),
         (r"fracture_energy = -1\.0: must be >= 0", lambda: replace(STEEL, fracture_energy=-1.0)),
         (r"fracture_energy needs a tension", lambda: replace(CLAY, tension=0.0)),
         (r"crack_band = 1\.0: must be < 0\.333", lambda: replace(CLAY, crack_band=1.0)),
@@ -255,3 +256,19 @@ def test_a_run_keeps_the_law_that_cracks() -> None:
     assert dict(sim.parameters) == before and not sim.changes
     sim.set("steel.fracture_energy", 0)  # with a fracture strain: breaks at once
     assert sim.parameters["steel.fracture_energy"] == 0
+
+
+def test_the_band_and_the_law_without_damage_are_cited() -> None:
+    metal = replace(COPPER, fracture_energy=0.5)
+    for material, words in (
+        (STEEL, ("Simo", "Bazant")),
+        (metal, ("1983", "1985", "Bazant")),
+        (CLAY, ("Drucker", "Bazant")),
+    ):
+        scene = mpm.Scene((0, 0), (1, 1))
+        scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), replace(material, crack_band=None))
+        said = mpm.Simulation(scene, dx=1 / 102).cite()
+        assert all(word in said for word in words), said
+    scene = mpm.Scene((0, 0), (1, 1))
+    scene.add(mpm.shapes.Ball((0.5, 0.5), 0.2), replace(STEEL, fracture_energy=0.0, crack_band=None))
+    assert "Bazant" not in mpm.Simulation(scene, dx=1 / 102).cite()

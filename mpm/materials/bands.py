@@ -12,7 +12,7 @@ from mpm import _core
 from mpm.base import _check
 from mpm.base._check import FloatArray
 from mpm.materials.inelastic import _Flowing
-from mpm.materials.laws import Material
+from mpm.materials.laws import Material, registry
 
 # Width of the band of a crack in cells. A crack between two nodes strains the particles that reach both of them, in 1,
 # 2 and 3 cells; those at the edges of the cubic kernel hardly break (design note 027).
@@ -35,6 +35,15 @@ class _Banded(_Flowing):
     def _fractures(self) -> bool:
         """Do the options let it crack?"""
         return True
+
+    @property
+    def _cited(self) -> list[tuple[str, str]]:
+        found, rows, whole = super()._cited, registry(), self._row["variant_of"]
+        if whole:
+            found.insert(0, (type(self).__name__, rows[whole]["reference"]))
+        if whole and given(self.fracture_energy):
+            found.append(("band of cracks", rows["brittle"]["reference"]))
+        return found
 
     def _check_band(self) -> None:
         """Of checked parameters: the band is not too wide for the fracture energy, and there is one."""

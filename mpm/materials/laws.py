@@ -367,6 +367,11 @@ class Material(_check.Strict):
         return self._row["reference"]
 
     @property
+    def _cited(self) -> list[tuple[str, str]]:
+        """What `mpm.Simulation.cite` lists of it: what for, and the reference."""
+        return [(type(self).__name__, self.reference)]
+
+    @property
     def wave_speed(self) -> float:
         """Speed of a longitudinal wave at rest [m/s]."""
         return math.sqrt(float(self._evaluate(np.eye(3)[None]).longitudinal[0]) / self._parameter("density"))

@@ -113,6 +113,8 @@ class VonMises(_Banded, _Elastic):
             )
         Material.__post_init__(self)
         if not self._varies and (broken := self._unfit({"crack_band": np.array([NO_BAND])}, 1)):
+            if broken[1].startswith("crack_band"):  # no band is thin enough
+                raise ValueError(f"fracture_energy = {self.fracture_energy!r}: is too small: {broken[1]}")
             raise ValueError(
                 f"hardening = {_check.shown(self.hardening)}: {broken[1]} = {self.yield_stress!r} [Pa]"
             )

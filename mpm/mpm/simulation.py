@@ -918,7 +918,7 @@ class Simulation(Quantities, Solver, kind="simulation"):
     def cite(self) -> str:
         """References of the methods in use, one per line."""
         entries = [("Material Point Method", citations.MPM), *self._numerics.cited()]
-        entries += [(type(material).__name__, material.reference) for material in self._materials]
+        entries += [entry for material in self._materials for entry in material._cited]
         return citations.listed([*entries, *[citations.COLLIDERS] * bool(self._colliders)])
 
     def _lines(self) -> Iterator[str]:
