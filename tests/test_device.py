@@ -700,7 +700,7 @@ def test_a_device_that_fails_ends_the_run_with_its_words(calls: int):
     sim = body("neo_hookean", 2, device=f"emulated:calls={calls}")
     for _ in range(2):
         with pytest.raises(mpm.DeviceError, match="lost: the emulated device was told to fail"):
-            sim.step(100)
+            sim.step(300)
     with pytest.raises(mpm.DeviceError, match="told to fail"):
         sim.save("/dev/null")
 
