@@ -5,6 +5,7 @@ Each process has room for all particles (csrc/mpm/replicas.h), and those of its 
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -229,6 +230,21 @@ def test_particles_that_leave_many_tasks():
 
     sim = check(make, 12, (2, 3, 5, 7))
     assert len(sim.particles) == 4000 and sim.health["binnings"] > 2
+
+
+def test_fluid_around_colliders_that_lie_between_tasks():
+    """How full a node is depends on the node beyond a surface, which other processes may have."""
+
+    def make() -> mpm.Simulation:
+        scene = mpm.Scene((0, 0), (1, 1), gravity=(0, -9.81))
+        whirls = {"velocity": lambda x: 3 * np.sin(20 * x[:, ::-1])}
+        scene.add(mpm.shapes.Box((0.1, 0.1), (0.9, 0.7)), scenes.MATERIALS["fluid"], **whirls)
+        for x, y in itertools.product(np.linspace(0.15, 0.85, 4), (0.25, 0.5)):
+            scene.add_collider(mpm.shapes.Ball((x, y), 0.05), motion=mpm.motion.Linear((-1, 0.5)))
+        with pytest.warns(UserWarning, match="inside the collider"):
+            return mpm.Simulation(scene, dx=1 / 128, dtype="float32", threads=1)
+
+    check(make, 12)
 
 
 @each("solver", [mpm.sph.Simulation, mpm.fem.Simulation])

@@ -139,7 +139,9 @@ static unsigned prepare_some(const union law_parameters *parameters, const struc
     struct varying *kept = (struct varying *)(uintptr_t)&parameters->varying;
     const mpm_material *material = kept->material;
     const size_t size = MPM_KERNEL(general_laws_size)(material->law);
-    const bool keeps = *left == ALL_LANES && material->varying <= VARYING_KEY && size <= sizeof kept->law;
+    /* A single float is less aligned than the numbers that some laws have in double precision. */
+    const bool fits = size <= sizeof kept->law && (uintptr_t)kept->law % _Alignof(union law_parameters) == 0;
+    const bool keeps = *left == ALL_LANES && material->varying <= VARYING_KEY && fits;
     const size_t bytes = (size_t)material->varying * sizeof(wide);
     unsigned lanes = ALL_LANES;
     if (keeps) {

@@ -107,7 +107,9 @@ mpm_status mpm_halo_fit(const mpm_simulation *simulation, const mpm_grid *grid, 
         symmetry[axis].cells = simulation->settings.cells[axis];
     }
     const bool reflects = simulation->settings.heat || grid->field[MPM_GRID_FILL];
-    if (mpm_partition_find(&halo->partition, allocator, grid, symmetry, simulation->settings.dim, reflects,
+    /* Fill reads the volumes beyond surfaces, which move. */
+    const bool all = grid->field[MPM_GRID_FILL] && simulation->boundary.count;
+    if (mpm_partition_find(&halo->partition, allocator, grid, symmetry, simulation->settings.dim, reflects, all,
                            team))
         return MPM_OUT_OF_MEMORY;
     size_t fields = 0;

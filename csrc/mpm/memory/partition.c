@@ -13,7 +13,7 @@ struct search {
     const mpm_grid *grid;
     const mpm_symmetry *symmetry;
     int dim;
-    bool reflects;
+    bool reflects, all;
     int32_t processes;
     int32_t *sender; /* per copy: the process whose task adds to it */
     uint8_t *reach, *before;
@@ -95,6 +95,10 @@ static void find_reach(struct search *search, int32_t process, uint8_t *reach)
 {
     const mpm_grid *grid = search->grid;
     search->reach = reach;
+    if (search->all) {
+        memset(reach, MPM_FINISHED, grid->block_count);
+        return;
+    }
     for (size_t b = 0; b < grid->block_count; b++) {
         const int32_t *copy = grid->copy_list + grid->blocks[b].first_copy;
         for (int32_t c = 0; c < grid->blocks[b].copies; c++)
@@ -172,10 +176,10 @@ static void visit_processes(const struct search *search, mpm_partition *partitio
 }
 
 mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
-                              const mpm_symmetry symmetry[3], int dim, bool reflects, const mpm_team *team)
+                              const mpm_symmetry symmetry[3], int dim, bool reflects, bool all, const mpm_team *team)
 {
     const int32_t processes = team->transport.processes, own = team->transport.own;
-    struct search search = {.grid = grid, .symmetry = symmetry, .dim = dim, .reflects = reflects,
+    struct search search = {.grid = grid, .symmetry = symmetry, .dim = dim, .reflects = reflects, .all = all,
                             .processes = processes};
     *partition = (mpm_partition){
         .processes = processes, .own = own,

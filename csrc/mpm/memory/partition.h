@@ -45,9 +45,10 @@ typedef struct mpm_partition {
 size_t mpm_partition_first_group(const mpm_grid *grid, const mpm_team *team, int32_t process);
 
 /** Finds the part that the own process of a team has of `grid`. `reflects`: passes read nodes
- *  across any wall, too. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing is left allocated. */
+ *  across any wall, too; `all`: of any block. All processes know the whole grid. On error (MPM_OUT_OF_MEMORY) nothing
+ *  is left allocated. */
 mpm_status mpm_partition_find(mpm_partition *partition, const mpm_allocator *allocator, const mpm_grid *grid,
-                              const mpm_symmetry symmetry[3], int dim, bool reflects, const mpm_team *team);
+                              const mpm_symmetry symmetry[3], int dim, bool reflects, bool all, const mpm_team *team);
 
 /** Finds the boxes of all copies, for the groups of the grid; `boxes` has room. */
 void mpm_partition_find_boxes(mpm_node_box *boxes, const mpm_grid *grid, const mpm_group *groups, int dim);
